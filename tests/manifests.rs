@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of all published packages.
-const PACKAGES: [&str; 11] = [
+const PACKAGES: [&str; 12] = [
     ".",
     "codegen-python",
     "telemetry-cli",
@@ -14,6 +14,7 @@ const PACKAGES: [&str; 11] = [
     "telemetry-derive",
     "telemetry-foreign",
     "telemetry-format",
+    "telemetry-filter",
     "telemetry-report",
     "telemetry-runtime",
     "telemetry-schema",

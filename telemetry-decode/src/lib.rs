@@ -153,6 +153,12 @@ pub mod rows {
     pub use crate::decode::event_batch::{Row, Rows};
 }
 
+/// Conditions on the values of events, for filters. Not public API.
+#[doc(hidden)]
+pub mod condition {
+    pub use crate::registry::condition::{Candidate, Condition, Misfit, SharedCondition, Test};
+}
+
 /// Events that give names to values, for the command. Not public API.
 #[doc(hidden)]
 pub mod names {

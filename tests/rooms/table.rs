@@ -11,6 +11,7 @@ pub(crate) const CRATES: &[(&str, &[Room])] = &[
     ("telemetry-decode", DECODE),
     ("telemetry-foreign", FOREIGN),
     ("telemetry-columns", COLUMNS),
+    ("telemetry-filter", FILTER),
     ("telemetry-report", REPORT),
     ("telemetry-cli", CLI),
 ];
@@ -66,6 +67,8 @@ const COLUMNS: &[Room] = &[
     ("arrow", &["model", "batch"]),
     ("parquet", &["model", "batch"]),
 ];
+
+const FILTER: &[Room] = &[("syntax", &[]), ("test", &[]), ("fit", &["syntax", "test"]), ("condition", ALL)];
 
 const REPORT: &[Room] = &[
     ("figures", &[]),

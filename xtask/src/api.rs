@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use public_api::Builder;
 
 /// Libraries that are published, each with the name of its crate.
-const LIBRARIES: [(&str, &str); 9] = [
+const LIBRARIES: [(&str, &str); 10] = [
     ("telemetry-events", "telemetry"),
     ("telemetry-format", "telemetry_format"),
     ("telemetry-runtime", "telemetry_runtime"),
@@ -15,6 +15,7 @@ const LIBRARIES: [(&str, &str); 9] = [
     ("telemetry-decode", "telemetry_decode"),
     ("telemetry-foreign", "telemetry_foreign"),
     ("telemetry-columns", "telemetry_columns"),
+    ("telemetry-filter", "telemetry_filter"),
     ("telemetry-report", "telemetry_report"),
     ("telemetry-codegen-python", "telemetry_codegen_python"),
 ];

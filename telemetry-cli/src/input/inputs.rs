@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use telemetry_decode::blocks::Index;
 use telemetry_decode::names::{RUNTIME_REGISTRY, take_names};
-use telemetry_decode::{Events, Filter, Input, Order, Reader};
+use telemetry_decode::{Error, Events, Filter, Input, Order, Reader};
 use telemetry_schema::{Event, LoadCause, LoadError, Param, Registry, parse_embedded};
 
 use crate::input::fit::version_with;
@@ -316,9 +316,12 @@ impl Inputs {
     }
 }
 
-/// Explains that an input failed while it was read.
-pub(crate) fn cannot_read(error: impl std::fmt::Display) -> Failure {
-    Failure::new(format!("cannot read the stream: {error}"))
+/// Explains that an input failed while it was read, or that a condition does not fit it.
+pub(crate) fn cannot_read(error: impl Into<Error>) -> Failure {
+    Failure::new(match error.into() {
+        Error::Filter(text) => format!("in --where: {text}"),
+        error => format!("cannot read the stream: {error}"),
+    })
 }
 
 /// Warns if codes are ambiguous in these registries. If lines name their registry, only registries

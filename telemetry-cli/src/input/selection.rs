@@ -1,8 +1,10 @@
 //! The filter options.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use telemetry_decode::Filter;
+use telemetry_filter::Condition;
 
 use crate::term::ended::{Ended, Failure};
 use crate::text::quantity::time_ns;
@@ -38,6 +40,10 @@ pub(crate) struct FilterArgs {
     /// Only events before this time since the session's start
     #[arg(long, value_name = "TIME", value_parser = time_ns, allow_hyphen_values = true)]
     until: Option<i64>,
+
+    /// Only events whose values match: `size > 64k and why == Full`
+    #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse)]
+    condition: Option<Condition>,
 }
 
 impl FilterArgs {
@@ -65,7 +71,8 @@ impl FilterArgs {
             .flat_map(|(option, names)| names.iter().map(move |name| format!("--{option} {name}")));
         let times = [("from", self.from), ("until", self.until)];
         let times = times.iter().filter_map(|(option, time)| time.map(|time| format!("--{option} {time}")));
-        let all: Vec<_> = names.chain(times).collect();
+        let condition = self.condition.iter().map(|condition| format!("--where '{}'", condition.text()));
+        let all: Vec<_> = names.chain(times).chain(condition).collect();
         (!all.is_empty()).then(|| all.join(" "))
     }
 
@@ -92,7 +99,8 @@ impl FilterArgs {
             .sessions(names(&self.session))
             .registries(names(&self.registry_name))
             .from_ns(self.from)
-            .until_ns(self.until))
+            .until_ns(self.until)
+            .condition(self.condition.clone().map(|condition| Arc::new(condition) as _)))
     }
 }
 

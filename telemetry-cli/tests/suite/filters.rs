@@ -1,6 +1,9 @@
 //! The filter options.
 
-use crate::run::Folder;
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::run::{Folder, run};
 use crate::streams::{gc, gc_run};
 
 #[test]
@@ -27,6 +30,37 @@ fn filters() {
             "stats gc.tel --event RefFix",
         ],
     );
+}
+
+/// The transcripts in docs/filters.md are what the command prints.
+#[test]
+fn conditions() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/filters.md");
+    let docs = std::fs::read_to_string(&path).unwrap();
+    let folder = Folder::new().with("gc.tel", gc());
+    let (mut fresh, mut samples, mut is_sample) = (String::new(), 0, false);
+    for line in docs.lines() {
+        let command = line.strip_prefix("$ telemetry ").filter(|_| is_sample);
+        is_sample = line == "```console" || is_sample && line != "```";
+        if !is_sample || line == "```console" || command.is_some() {
+            writeln!(fresh, "{line}").unwrap();
+        }
+        let Some(command) = command else { continue };
+        // The condition is in quotes.
+        let (before, rest) = command.split_once('\'').unwrap();
+        let (condition, behind) = rest.rsplit_once('\'').unwrap();
+        let mut args = folder.command(before);
+        let run = run(args.arg(condition).args(behind.split_whitespace()), &[]);
+        let printed = String::from_utf8(run.stdout).unwrap() + &run.stderr;
+        printed.lines().for_each(|line| writeln!(fresh, "{line}").unwrap());
+        samples += 1;
+    }
+    assert!(samples > 5, "{samples}");
+    if docs != fresh && std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, fresh).unwrap();
+    } else {
+        assert!(docs == fresh, "docs/filters.md is out of date: run the test with UPDATE_DOCS=1");
+    }
 }
 
 #[test]

@@ -50,6 +50,15 @@ impl Batch {
         self.heads.capacity() * size_of::<Head>() + self.raw.capacity() * size_of::<Raw>()
     }
 
+    /// Keeps the events for which `wants` returns true, by the event and its parameters. Returns
+    /// the number of the others.
+    pub(crate) fn retain(&mut self, mut wants: impl FnMut(&Head, &[Raw]) -> bool) -> u64 {
+        let before = self.heads.len();
+        let raw = &self.raw;
+        self.heads.retain(|head| wants(head, head.params(raw)));
+        (before - self.heads.len()) as u64
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.heads.is_empty()
     }

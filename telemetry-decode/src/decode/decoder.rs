@@ -285,11 +285,26 @@ impl Decoder {
         if !wanted || until_ns.is_some_and(|until| session.clock.ns(event_range.base_ticks) >= until) {
             return Want::No;
         }
-        match from_ns.is_some_and(|from| session.clock.ns(event_range.end_ticks) < from) {
+        let is_early = from_ns.is_some_and(|from| session.clock.ns(event_range.end_ticks) < from);
+        match is_early || !self.may_match(lane, event_range) {
             true if last => Want::No,
             true => Want::Silently,
             false => Want::Yes,
         }
+    }
+
+    /// Returns true if events of a part may match the condition of the filter.
+    fn may_match(&self, lane: u32, event_range: &EventRange) -> bool {
+        let LaneKey { session, thread, registry, kind } = self.lanes[lane as usize].key;
+        let known = self.state.registry(registry).map(|index| &self.state.registries[index]);
+        let Some((known, test)) = known.and_then(|known| Some((known, known.test()?))) else { return true };
+        let session = &self.state.sessions[session as usize];
+        let lane = test.lane(session, thread);
+        let times = session.clock.ns(event_range.base_ticks)..=session.clock.ns(event_range.end_ticks);
+        let events = known.registry.events.iter().enumerate();
+        events
+            .filter(|(_, event)| known.registry.kind_of(event).bit == kind)
+            .any(|(index, _)| known.wanted.event(index as u32) && test.may_match_in(index, lane, &times))
     }
 
     /// Counts a block as filtered.

@@ -11,6 +11,7 @@ use super::event_batch::EventBatch;
 use super::part::{Part, PartState, Window};
 use super::reading::{Giving, Reading, Take};
 use crate::lanes::lane::{EventRange, PartEnd};
+use crate::registry::condition::{Candidate, Test};
 use crate::registry::event::Event;
 use crate::registry::known_registry::KnownRegistry;
 use crate::report::completeness::{Reason, Undecodable};
@@ -19,8 +20,13 @@ impl Decoder {
     /// Reads the next returned events of a part, at most a full batch. If it reads none, the part
     /// has no more, and is closed.
     pub(crate) fn read(&mut self, part: &mut Part, payload: &[u8], batch: &mut Batch) {
-        batch.clear();
-        self.read_into(part, Window::all(payload), u64::MAX, batch);
+        loop {
+            batch.clear();
+            self.read_into(part, Window::all(payload), u64::MAX, batch);
+            if batch.is_empty() || !self.sift(part, payload, batch) {
+                break;
+            }
+        }
         if batch.is_empty() {
             self.close(part);
         }
@@ -48,6 +54,7 @@ impl Decoder {
             }
             self.read_into(part, window, stop, batch);
         }
+        self.sift(part, window.bytes, batch);
         if batch.is_empty() && part.is_at_end() {
             self.close(part);
         }
@@ -68,10 +75,36 @@ impl Decoder {
             batch.clear();
             return false;
         }
+        self.sift(part, window.bytes, batch);
         if batch.is_empty() && part.is_at_end() {
             self.close(part);
         }
         true
+    }
+
+    /// Keeps the events of a batch that match the condition of the filter. Returns true if it kept
+    /// none of some.
+    #[inline(always)]
+    fn sift(&self, part: &mut Part, payload: &[u8], batch: &mut Batch) -> bool {
+        match self.state.registries[part.registry as usize].test() {
+            Some(test) => self.sift_by(test, part, payload, batch),
+            None => false,
+        }
+    }
+
+    #[inline(never)]
+    fn sift_by(&self, test: &dyn Test, part: &mut Part, payload: &[u8], batch: &mut Batch) -> bool {
+        if batch.is_empty() {
+            return false;
+        }
+        let session = &self.state.sessions[part.session as usize];
+        let known = &self.state.registries[part.registry as usize];
+        let (registry, lane) = ((&known.registry, &known.namings), test.lane(session, part.header.thread));
+        part.filtered += batch.retain(|head, raw| {
+            let candidate = Candidate::new(session, registry, head.event, head.time);
+            test.matches(&candidate.with(payload, raw), lane)
+        });
+        batch.is_empty()
     }
 
     /// Reads all events of a part, and closes it.

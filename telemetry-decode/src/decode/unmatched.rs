@@ -39,6 +39,10 @@ impl Decoder {
             missing("registry", &filter.registries, names),
         ]
         .concat();
+        let all: Vec<_> = registries().map(|(_, registry)| registry).collect();
+        if let Some(Err(misfit)) = filter.condition.as_ref().map(|one| one.0.check(&all)) {
+            unmatched.push(Unmatched { what: misfit.what, nearest: misfit.nearest });
+        }
         if unmatched.is_empty() {
             unmatched.extend(self.excluding());
         }

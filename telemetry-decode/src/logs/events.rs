@@ -8,6 +8,7 @@ use std::ops::Range;
 use crate::bytes::source::Source;
 use crate::decode::decoder::Decoder;
 use crate::lanes::lane::{Lane, LaneKey};
+use crate::registry::condition::Candidate;
 use crate::registry::event::{Event, NO_POSITION};
 use crate::registry::filter::Filter;
 use crate::registry::known_registry::matches_any;
@@ -332,12 +333,22 @@ impl<'s> LogEvents<'s> {
         if decoder.filter != Filter::default() {
             let session = &decoder.state.sessions[queue.session as usize];
             let (filter, registries) = (&decoder.filter, &decoder.state.registries);
-            page.heads.retain(|head| {
+            let mut heads = std::mem::take(&mut page.heads);
+            heads.retain(|head| {
                 let registry = log.registries.get(usize::from(head.registry));
                 let registry = registry.and_then(|registry| registries.get(*registry as usize));
-                registry.is_some_and(|registry| registry.wants(head.event as usize))
-                    && (!filter.is_timed() || filter.wants_time(session.clock.ns(head.ticks)))
+                registry.is_some_and(|known| {
+                    let registry = (&known.registry, &known.namings);
+                    let candidate = Candidate::new(session, registry, head.event, head.ticks);
+                    let candidate = candidate.with(&page.payload, page.raws(head));
+                    known.wants(head.event as usize)
+                        && (!filter.is_timed() || filter.wants_time(session.clock.ns(head.ticks)))
+                        && known
+                            .test()
+                            .is_none_or(|test| test.matches(&candidate, test.lane(session, queue.thread)))
+                })
             });
+            page.heads = heads;
         }
         let account = &mut decoder.lanes[queue.account as usize];
         account.read += page.len() as u64;

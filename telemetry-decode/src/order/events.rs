@@ -44,7 +44,7 @@ use crate::sessions::session::Session;
 /// ```
 #[must_use = "`next` reads the events"]
 pub struct Events<'s> {
-    pub(super) decoder: Decoder,
+    pub(crate) decoder: Decoder,
     pub(super) order: Ordered<'s>,
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn has_marked(registry: &Registry) -> bool {
 /// Returns a filter for the events with the mark `time` that `wanted` selects, at any time of
 /// emission.
 pub(crate) fn filter<'r>(wanted: &Filter, registries: impl Iterator<Item = &'r Registry>) -> Filter {
-    let mut filter = Filter { from_ns: None, until_ns: None, ..wanted.clone() };
+    let mut filter = Filter { from_ns: None, until_ns: None, condition: None, ..wanted.clone() };
     if filter.kinds.is_empty() && filter.events.is_empty() {
         for registry in registries {
             let marked = registry.events.iter().filter(|event| event.time.is_some());
@@ -161,9 +161,13 @@ impl<'s> Retimed<'s> {
             }
         }
         let waiting = if self.waits { self.merge.event(decoder).map(|event| event.wall_ns()) } else { None };
-        if self.held.last().is_some_and(|held| waiting.is_none_or(|waiting| held.wall_ns <= waiting)) {
+        while self.held.last().is_some_and(|held| waiting.is_none_or(|waiting| held.wall_ns <= waiting)) {
             self.current = self.held.pop();
-            return Ok(true);
+            let event = self.current.as_ref().and_then(|held| held.event(decoder));
+            if event.is_none_or(|event| event.passes()) {
+                return Ok(true);
+            }
+            self.current = None;
         }
         Ok(std::mem::take(&mut self.waits))
     }

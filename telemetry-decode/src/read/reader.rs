@@ -240,7 +240,7 @@ impl<'s> Reader<'s> {
     /// before the first event, wherever they are. A pipe in stream order is read in one pass.
     ///
     /// # Errors
-    /// Those of the input.
+    /// Those of the input, and [`Error::Filter`].
     pub fn events(self) -> Result<Events<'s>> {
         let Reader { input, order, filter, registries, known_registries, earlier, max_in_memory: most } =
             self;
@@ -251,11 +251,16 @@ impl<'s> Reader<'s> {
         let mut decoder = decoder(looks_ahead, filter, registries, known_registries);
         earlier.into_iter().for_each(|lane| decoder.earlier.add(lane));
         let source = match (input, order) {
-            (Origin::Logs(logs), _) => return Events::of_logs(decoder, logs, order == Order::Time),
+            (Origin::Logs(logs), _) => {
+                let events = Events::of_logs(decoder, logs, order == Order::Time)?;
+                check_condition(&events.decoder)?;
+                return Ok(events);
+            }
             (Origin::Once(pipe), Order::Stream) => return Ok(Events::once(decoder, Blocks::new(pipe))),
             (input, _) => input.into_source()?,
         };
         let blocks = scan(&source, &mut decoder, most, |_, _| {})?;
+        check_condition(&decoder)?;
         let mut blocks = ByLane::new(blocks, &decoder)?;
         read_names(&source, &mut blocks, &mut decoder)?;
         Ok(match order {
@@ -350,6 +355,13 @@ impl<'s> Origin<'s> {
             }
         }
     }
+}
+
+/// Checks the condition of the filter when all registries are known.
+fn check_condition(decoder: &Decoder) -> Result<()> {
+    let Some(condition) = &decoder.filter.condition else { return Ok(()) };
+    let registries: Vec<_> = decoder.state.registries.iter().map(|known| &known.registry).collect();
+    condition.0.check(&registries).map_err(|misfit| Error::Filter(misfit.text))
 }
 
 /// Creates a merge of the selected events with the mark `time`. `main` knows the stream's

@@ -1,13 +1,14 @@
 //! An event, borrowed from its block.
 
-use telemetry_format::Cursor;
-use telemetry_schema::{self as schema, Count, Kind, Registry};
+use telemetry_schema::{self as schema, Kind, Registry};
 
+use crate::registry::condition::Candidate;
 use crate::registry::known_registry::KnownRegistry;
+use crate::registry::param_value::value;
 use crate::sessions::labels::{AddressName, Numbers};
 use crate::sessions::session::Session;
 use crate::values::raw::Raw;
-use crate::values::value::{Array, Packed, Value};
+use crate::values::value::Value;
 
 /// One event. It is neither copied nor allocated: values are made on demand. An event ends with the
 /// next one; [`Event::into_owned`] makes one that lasts.
@@ -160,6 +161,14 @@ impl<'a> Event<'a> {
         self.session.labels.name_of_value(value, self.ticks)
     }
 
+    /// Returns true if the event passes the condition of its reader's filter.
+    pub(crate) fn passes(&self) -> bool {
+        let Some(test) = self.known.test() else { return true };
+        let Event { session, known, index, ticks, payload, raw, .. } = *self;
+        let candidate = Candidate::new(session, (&known.registry, &known.namings), index as u32, ticks);
+        test.matches(&candidate.with(payload, raw), test.lane(session, self.thread))
+    }
+
     /// Returns the clock reading in the event's parameter with the mark `time`, if it has one.
     pub(crate) fn marked_ticks(&self) -> Option<u64> {
         match self.value(self.schema.time?)? {
@@ -233,43 +242,4 @@ impl<'a> Event<'a> {
         let schemas = self.schema.params.iter();
         schemas.zip(self.values()).map(|(schema, value)| Param { schema, value })
     }
-}
-
-/// Makes the value of a parameter.
-#[inline(always)]
-pub(crate) fn value<'a>(
-    registry: &'a Registry,
-    payload: &'a [u8],
-    param: &schema::Param,
-    raw: &Raw,
-) -> Value<'a> {
-    let fixed = match param.count {
-        Count::One => {
-            return Value::new(param.sort, raw.bits, || raw.run(payload), || registry.ty(param.sort));
-        }
-        Count::Fixed(count) => Some(count),
-        Count::UpTo(_) => None,
-    };
-    array(registry, payload, param, raw, fixed)
-}
-
-#[inline(never)]
-fn array<'a>(
-    registry: &'a Registry,
-    payload: &'a [u8],
-    param: &schema::Param,
-    raw: &Raw,
-    fixed: Option<u32>,
-) -> Value<'a> {
-    let mut cursor = Cursor::new(raw.run(payload));
-    // The decoder has checked the count.
-    let len = fixed.map_or_else(|| cursor.unsigned().unwrap_or_default(), u64::from) as usize;
-    Value::Array(Array::packed(Packed {
-        bytes: cursor.rest(),
-        len,
-        base: raw.bits,
-        sort: param.sort,
-        encoding: registry.encoding(param.sort),
-        ty: registry.ty(param.sort),
-    }))
 }

@@ -1,5 +1,9 @@
 //! The selection of events.
 
+use std::sync::Arc;
+
+use crate::registry::condition::{Condition, SharedCondition};
+
 /// A selection of events. An empty list selects all; an event must pass every list.
 ///
 /// ```
@@ -24,6 +28,9 @@ pub struct Filter {
     pub from_ns: Option<i64>,
     /// Selects no event at this time or later; in nanoseconds since the session's start.
     pub until_ns: Option<i64>,
+    /// Selects events by their values. Typed readers do not support it.
+    #[doc(hidden)]
+    pub condition: Option<SharedCondition>,
 }
 
 impl Filter {
@@ -65,6 +72,12 @@ impl Filter {
     /// Sets the end of the selected time, in nanoseconds since the session's start.
     pub fn until_ns(self, until_ns: impl Into<Option<i64>>) -> Self {
         Filter { until_ns: until_ns.into(), ..self }
+    }
+
+    /// Sets the condition on the values of events. Typed readers ignore it.
+    #[doc(hidden)]
+    pub fn condition(self, condition: impl Into<Option<Arc<dyn Condition>>>) -> Self {
+        Filter { condition: condition.into().map(SharedCondition), ..self }
     }
 
     /// Returns true if the filter depends on times.

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use telemetry_schema::Registry;
 
+use crate::registry::condition::Test;
 use crate::registry::filter::{Filter, Selector};
 use crate::registry::namings::Namings;
 use crate::registry::plan::Plan;
@@ -21,6 +22,8 @@ pub struct KnownRegistry {
     pub(crate) namings: Namings,
     pub(crate) plan: Plan,
     pub(crate) wanted: Wanted,
+    /// The condition of the filter.
+    test: Option<Arc<dyn Test>>,
     kept: OnceLock<Arc<Kept>>,
 }
 
@@ -33,15 +36,25 @@ pub(crate) struct Kept {
 
 impl KnownRegistry {
     pub(crate) fn new(fingerprint: u64, registry: Registry, at: Option<u64>, filter: &Filter) -> Self {
-        let (plan, wanted) = (Plan::new(&registry), Wanted::new(fingerprint, &registry, filter));
-        let namings = Namings::new(&registry);
-        KnownRegistry { fingerprint, registry, at, namings, plan, wanted, kept: OnceLock::new() }
+        let (plan, namings) = (Plan::new(&registry), Namings::new(&registry));
+        let test = filter.condition.as_ref().map(|condition| condition.0.test(&registry, &namings));
+        let mut wanted = Wanted::new(fingerprint, &registry, filter);
+        if let Some(test) = &test {
+            wanted.narrow(&registry, &**test);
+        }
+        KnownRegistry { fingerprint, registry, at, namings, plan, wanted, test, kept: OnceLock::new() }
     }
 
     /// Returns the parts for events with memory of their own. The first call copies them.
     pub(crate) fn kept(&self) -> Arc<Kept> {
         let copy = || Arc::new(Kept { registry: self.registry.clone(), namings: self.namings.clone() });
         Arc::clone(self.kept.get_or_init(copy))
+    }
+
+    /// Returns the condition of the filter, if it has one.
+    #[inline]
+    pub(crate) fn test(&self) -> Option<&dyn Test> {
+        self.test.as_deref()
     }
 
     /// Returns true if the filter selects events of this index, apart from thread and time.
@@ -86,6 +99,19 @@ impl Wanted {
         let of_events = registry.events.iter().zip(&events).filter(|(_, wanted)| **wanted);
         let of_events = of_events.fold(0, |mask, (event, _)| mask | bit(registry.kind_of(event).bit));
         Wanted { kinds: kinds & of_events, events: Some(events) }
+    }
+
+    /// Leaves out events that cannot match.
+    fn narrow(&mut self, registry: &Registry, test: &dyn Test) {
+        let events = 0..registry.events.len();
+        let wants = |index: usize| self.event(index as u32) && test.may_match(index);
+        let events: Vec<bool> = events.map(wants).collect();
+        if !events.contains(&false) {
+            return;
+        }
+        let of_events = registry.events.iter().zip(&events).filter(|(_, wanted)| **wanted);
+        self.kinds &= of_events.fold(0, |mask, (event, _)| mask | bit(registry.kind_of(event).bit));
+        self.events = Some(events);
     }
 
     /// Returns true if the filter selects any event of the kind.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use telemetry_schema::{self as schema, Count, Kind, Registry};
 
-use crate::registry::event::{Event, Param, value};
+use crate::registry::event::{Event, Param};
 use crate::registry::known_registry::Kept;
+use crate::registry::param_value::value;
 use crate::sessions::labels::{AddressName, Labels};
 use crate::values::raw::Raw;
 use crate::values::value::Value;

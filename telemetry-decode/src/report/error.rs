@@ -41,6 +41,8 @@ pub enum Error {
     Damaged(Box<Damage>),
     /// The stream's registry has a version that the program does not read.
     Version(Box<VersionMismatch>),
+    /// The filter has a condition that fits no registry of the stream.
+    Filter(String),
     /// The registry of the generated decoder is invalid.
     Registry(Box<Invalid>),
 }
@@ -71,6 +73,7 @@ impl fmt::Display for Error {
             Error::NotAStream(not) => fmt::Display::fmt(not, f),
             Error::Damaged(damage) => write!(f, "damaged at byte {}: {}", damage.range.start, damage.cause),
             Error::Version(mismatch) => fmt::Display::fmt(mismatch, f),
+            Error::Filter(text) => f.write_str(text),
             Error::Registry(invalid) => {
                 let first = invalid.diagnostics.first().map_or("it is empty", |first| &first.message);
                 write!(f, "the registry of the decoder is invalid: {first}; help: generate the decoder again")
@@ -85,7 +88,7 @@ impl std::error::Error for Error {
             // The error's own text is the message of the source.
             Error::Io(error) => error.source(),
             Error::Version(mismatch) => Some(&**mismatch),
-            Error::NotAStream(_) | Error::Damaged(_) | Error::Registry(_) => None,
+            Error::NotAStream(_) | Error::Damaged(_) | Error::Filter(_) | Error::Registry(_) => None,
         }
     }
 }

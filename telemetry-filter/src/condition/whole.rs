@@ -1,0 +1,168 @@
+//! A condition on the values of events.
+
+use std::sync::Arc;
+
+use telemetry_decode::condition::{Condition as Conditions, Misfit, Test};
+use telemetry_decode::names::Namings;
+use telemetry_schema::{Registry, nearest};
+
+use super::events::Events;
+use crate::fit::fields::{self, Field, NameTest};
+use crate::fit::fitting::{self, Of};
+use crate::fit::problem::Problem;
+use crate::syntax::error::Error;
+use crate::syntax::parse;
+use crate::syntax::tree::{Comparison, Expr};
+
+/// The limit of comparisons with threads and sessions.
+const MAX_LANES: usize = 64;
+
+/// A condition on the values of events.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    text: String,
+    expr: Expr,
+}
+
+impl Condition {
+    /// Reads a condition, such as `size > 4096 and why == Full`.
+    ///
+    /// # Errors
+    /// If the text is not a condition.
+    pub fn parse(text: &str) -> Result<Condition, Error> {
+        let expr = parse(text)?;
+        let mut lanes = 0;
+        let mut beyond = None;
+        expr.each_comparison(&mut |one| {
+            if Field::of(&one.subject).is_some_and(Field::is_of_lane) {
+                lanes += 1;
+                if lanes > MAX_LANES {
+                    beyond.get_or_insert(one.at.clone());
+                }
+            }
+        });
+        if let Some(at) = beyond {
+            let message = format!("more than {MAX_LANES} comparisons with threads and sessions");
+            return Err(Error::new(text, at, message));
+        }
+        Ok(Condition { text: text.to_string(), expr })
+    }
+
+    /// Returns the text of the condition.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Checks that each name is known to one of some registries, and that each comparison fits an
+    /// event type.
+    ///
+    /// # Errors
+    /// If not. A condition is also correct if it fits no event type as a whole.
+    pub fn fits<'r>(&self, registries: impl Iterator<Item = &'r Registry> + Clone) -> Result<(), Error> {
+        self.misfit(registries).map_or(Ok(()), |(error, _)| Err(error))
+    }
+
+    /// Returns the first error, and the most similar name.
+    fn misfit<'r>(
+        &self,
+        registries: impl Iterator<Item = &'r Registry> + Clone,
+    ) -> Option<(Error, Option<String>)> {
+        let namings: Vec<(&Registry, Namings)> =
+            registries.clone().map(|registry| (registry, Namings::new(registry))).collect();
+        let lanes = self.lanes();
+        let mut found = None;
+        self.expr.each_comparison(&mut |one| {
+            if found.is_none() {
+                found = self.misfit_of(one, registries.clone(), &namings, &lanes);
+            }
+        });
+        found
+    }
+
+    fn misfit_of<'r>(
+        &self,
+        one: &Comparison,
+        registries: impl Iterator<Item = &'r Registry> + Clone,
+        namings: &[(&Registry, Namings)],
+        lanes: &[&Comparison],
+    ) -> Option<(Error, Option<String>)> {
+        if let Some(field) = Field::of(&one.subject)
+            && let Some((at, name, candidates)) = fields::unknown(field, one, registries.clone())
+        {
+            let nearest = nearest(bare(&name), candidates).map(str::to_string);
+            let message = format!("no {} `{name}`", one.subject.text);
+            return Some((self.error(at, message, nearest.as_deref(), None), nearest));
+        }
+        let mut misuse = None;
+        for (registry, namings) in namings {
+            for event in 0..registry.events.len() {
+                match fitting::compare(one, Of { registry, namings, event }, lanes, true) {
+                    Ok(_) => return None,
+                    Err(Problem::Missing) => {}
+                    Err(problem @ Problem::Misuse { .. }) => misuse = misuse.or(Some(problem)),
+                }
+            }
+        }
+        if let Some(Problem::Misuse { at, message, help }) = misuse {
+            return Some((self.error(at, message, None, help), None));
+        }
+        if namings.is_empty() {
+            return None;
+        }
+        let params = registries.flat_map(|registry| registry.events.iter()).flat_map(|event| &event.params);
+        let fields = Field::ALL.iter().map(|(name, _)| *name);
+        let names = params.map(|param| param.name.as_str()).chain(fields);
+        let nearest = nearest(&one.subject.text, names).map(str::to_string);
+        let message = format!("no parameter `{}`", one.subject.text);
+        Some((self.error(one.subject.span.clone(), message, nearest.as_deref(), None), nearest))
+    }
+
+    fn error(
+        &self,
+        at: std::ops::Range<usize>,
+        message: String,
+        nearest: Option<&str>,
+        help: Option<String>,
+    ) -> Error {
+        let meant = nearest.map(|nearest| format!("did you mean `{nearest}`?"));
+        Error::new(&self.text, at, message).help(meant.or(help))
+    }
+
+    /// Returns the comparisons with lanes.
+    fn lanes(&self) -> Vec<&Comparison> {
+        let mut lanes = Vec::new();
+        self.expr.each_comparison(&mut |one| {
+            lanes.extend(Some(one).filter(|one| Field::of(&one.subject).is_some_and(Field::is_of_lane)));
+        });
+        lanes
+    }
+}
+
+/// Returns a name without its registry.
+fn bare(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(_, bare)| bare)
+}
+
+impl Conditions for Condition {
+    fn test(&self, registry: &Registry, namings: &Namings) -> Arc<dyn Test> {
+        let lanes = self.lanes();
+        let trees = (0..registry.events.len())
+            .map(|event| fitting::tree(&self.expr, Of { registry, namings, event }, &lanes, true))
+            .collect();
+        let tests = lanes.iter().filter_map(|one| {
+            let is_thread = Field::of(&one.subject) == Some(Field::Thread);
+            NameTest::new(one).ok().map(|test| (is_thread, test))
+        });
+        Arc::new(Events { trees, lanes: tests.collect() })
+    }
+
+    fn check(&self, registries: &[&Registry]) -> Result<(), Misfit> {
+        match self.misfit(registries.iter().copied()) {
+            None => Ok(()),
+            Some((error, nearest)) => {
+                Err(Misfit { what: error.message.clone(), nearest, text: error.to_string() })
+            }
+        }
+    }
+}
