@@ -33,5 +33,5 @@ mod fit;
 mod syntax;
 mod test;
 
-pub use condition::Condition;
+pub use condition::{Condition, Marker, Marks, SpanCondition, SpanParts};
 pub use syntax::error::Error;

@@ -1,8 +1,10 @@
 //! `telemetry spans`: pairs of begins and ends, and their durations.
 
 use telemetry_decode::Order;
+use telemetry_filter::SpanCondition;
 
 use crate::input::events::{EventArgs, Opened};
+use crate::input::selection::not_fitting;
 use crate::spans::paired::Paired;
 use crate::spans::shown::{CSV_HEAD, Names, Spans};
 use crate::term::ended::{Context, Ended, Run};
@@ -15,7 +17,7 @@ const EXAMPLES: &str = "\
 A registry declares spans as [[span]] with a begin, an end, and a key that distinguishes open spans. Spans
 without a key nest per thread. Pairs of a [[message]] are marked with its name. Self time excludes spans
 that the thread began later. A span is uncertain if its begin or end may be among lost, missing or excluded
-events. Events that the filter removes are not paired.
+events. Events that the filter removes are not paired; --where selects spans after the pairing.
 With --net, durations and self times exclude the cost of emissions: of each event in the input that the
 span's thread emitted within the span, its begin included.
 
@@ -23,6 +25,7 @@ Examples:
   telemetry spans gc.tel
   telemetry spans --span Trace --limit 3 gc.tel
   telemetry spans --csv gc.tel -o spans.csv        every span
+  telemetry spans --where 'span == Trace and duration > 5ms' gc.tel
   telemetry spans --json gc.tel | jq '.spans[] | [.span, .duration_ns.p99]'";
 
 /// Pair begins and ends of spans, with durations and unmatched events
@@ -58,7 +61,11 @@ pub(crate) struct Args {
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
-        let mut opened = self.common.open(Order::Time)?;
+        // The condition is one on spans.
+        let (mut opened, condition) = self.common.open_without_condition(Order::Time)?;
+        let registries = opened.registries().iter().map(|known| &known.registry);
+        let condition = condition.map(|condition| SpanCondition::new(condition, registries)).transpose();
+        let condition = condition.map_err(not_fitting)?;
         let unknown = self.unknown_names(&opened);
         let mut output = opened.output()?;
         let progress = match self.csv {
@@ -69,6 +76,9 @@ impl Run for Args {
             output.buffer().extend_from_slice(CSV_HEAD.as_bytes());
         }
         let mut paired = Paired::new(self.max_open, &self.span, self.limit, self.net);
+        if let Some(condition) = condition {
+            paired.select(condition);
+        }
         paired.read(
             &mut opened,
             progress,
@@ -81,7 +91,7 @@ impl Run for Args {
                 Ok(())
             },
         )?;
-        let Paired { pairing, tally } = paired;
+        let Paired { pairing, tally, .. } = paired;
 
         let verdict = opened.verdict();
         let names = Names::new(&opened.events, &pairing.defs);
@@ -111,12 +121,8 @@ impl Run for Args {
 impl Args {
     /// Returns the requested names that no span has, each with the most similar one.
     fn unknown_names(&self, opened: &Opened) -> Vec<(&String, Option<String>)> {
-        let mut declared = Vec::new();
-        for known in opened.registries() {
-            let pairs = known.registry.messages.iter().filter(|message| message.end.is_some());
-            declared.extend(pairs.map(|message| message.name.clone()));
-            declared.extend(known.registry.spans.iter().map(|span| span.name.clone()));
-        }
+        let declared = opened.registries().iter().flat_map(|known| known.registry.span_names());
+        let declared: Vec<String> = declared.map(str::to_string).collect();
         let unknown =
             self.span.iter().filter(|name| !declared.iter().any(|known| known.eq_ignore_ascii_case(name)));
         unknown.map(|name| (name, nearest_name(name, &declared).map(str::to_string))).collect()

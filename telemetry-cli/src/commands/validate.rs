@@ -49,7 +49,7 @@ impl Run for Args {
         let (mut paired, mut dropped) = (Paired::new(self.max_open, &[], 0, false), 0);
         let each = |batch: &EventBatch<'_>| dropped += dropped_messages(batch);
         paired.read(&mut opened, progress, each, |_, _, _| Ok(()))?;
-        let Paired { pairing, tally } = paired;
+        let Paired { pairing, tally, .. } = paired;
 
         let verdict = opened.verdict();
         let names = Names::new(&opened.events, &pairing.defs);

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use telemetry_decode::{Event, EventBatch, Events, KnownRegistry, Order, Session};
+use telemetry_decode::{Event, EventBatch, Events, Filter, KnownRegistry, Order, Session};
+use telemetry_filter::Condition;
 
 use crate::input::inputs::{InputArgs, Inputs, cannot_read};
 use crate::input::selection::{FilterArgs, expect_no_names};
@@ -50,8 +51,18 @@ impl EventArgs {
         self.start(self.input.inputs_with(further)?, order)
     }
 
+    /// Begins to read, without the condition of the filter.
+    pub(crate) fn open_without_condition(
+        &self,
+        order: Order,
+    ) -> Result<(Opened, Option<&Condition>), Failure> {
+        let (filter, condition) = self.filter.apart()?;
+        let inputs = self.input.inputs()?;
+        Ok((Opened::start(&self.input, inputs, filter, self.output.clone(), order)?, condition))
+    }
+
     fn start(&self, inputs: Inputs, order: Order) -> Result<Opened, Failure> {
-        Opened::start(&self.input, inputs, &self.filter, self.output.clone(), order)
+        Opened::start(&self.input, inputs, self.filter.filter()?, self.output.clone(), order)
     }
 }
 
@@ -59,18 +70,18 @@ impl Opened {
     /// Begins to read, for a command that has an output of its own.
     #[cfg(feature = "parquet")]
     pub(crate) fn new(input: &InputArgs, filter: &FilterArgs, order: Order) -> Result<Opened, Failure> {
-        Opened::start(input, input.inputs()?, filter, OutputArgs::default(), order)
+        Opened::start(input, input.inputs()?, filter.filter()?, OutputArgs::default(), order)
     }
 
     fn start(
         input: &InputArgs,
         inputs: Inputs,
-        filter: &FilterArgs,
+        filter: Filter,
         output: OutputArgs,
         order: Order,
     ) -> Result<Opened, Failure> {
         expect_no_names(&input.files)?;
-        let events = inputs.events(order, filter.filter()?)?;
+        let events = inputs.events(order, filter)?;
         Ok(Opened { inputs, events, output, strict: input.strict })
     }
 

@@ -81,6 +81,15 @@ impl FilterArgs {
     /// # Errors
     /// If no time is in the interval.
     pub(crate) fn filter(&self) -> Result<Filter, Failure> {
+        let (filter, condition) = self.apart()?;
+        Ok(filter.condition(condition.map(|condition| Arc::new(condition.clone()) as _)))
+    }
+
+    /// Returns the filter without its condition, and the condition.
+    ///
+    /// # Errors
+    /// If no time is in the interval.
+    pub(crate) fn apart(&self) -> Result<(Filter, Option<&Condition>), Failure> {
         if let (Some(from), Some(until)) = (self.from, self.until)
             && from >= until
         {
@@ -92,16 +101,21 @@ impl FilterArgs {
         fn names(texts: &[String]) -> impl Iterator<Item = &str> {
             texts.iter().map(String::as_str)
         }
-        Ok(Filter::default()
+        let filter = Filter::default()
             .kinds(names(&self.kind))
             .events(names(&self.event))
             .threads(names(&self.thread))
             .sessions(names(&self.session))
             .registries(names(&self.registry_name))
             .from_ns(self.from)
-            .until_ns(self.until)
-            .condition(self.condition.clone().map(|condition| Arc::new(condition) as _)))
+            .until_ns(self.until);
+        Ok((filter, self.condition.as_ref()))
     }
+}
+
+/// Explains that a condition does not fit the input.
+pub(crate) fn not_fitting(error: impl std::fmt::Display) -> Failure {
+    Failure::new(format!("in --where: {error}"))
 }
 
 /// Explains an input that is not there and has the form of an event's name: an option was meant.

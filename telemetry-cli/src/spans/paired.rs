@@ -2,7 +2,8 @@
 
 use telemetry_decode::EventBatch;
 
-use telemetry_report::spans::{Found, Gaps, Pairing, Tally};
+use telemetry_filter::{SpanCondition, SpanParts};
+use telemetry_report::spans::{Def, Found, Gaps, Pairing, Tally};
 
 use super::shown::Names;
 use crate::input::events::Opened;
@@ -14,13 +15,22 @@ use crate::term::progress::Progress;
 pub(crate) struct Paired {
     pub(crate) pairing: Pairing,
     pub(crate) tally: Tally,
+    condition: Option<SpanCondition>,
 }
 
 impl Paired {
     /// Pairs spans with these names, or all. Keeps at most `most_open` open spans and `top` of the
     /// longest. Net durations exclude the time of emissions.
     pub(crate) fn new(most_open: u32, names: &[String], top: usize, is_net: bool) -> Paired {
-        Paired { pairing: Pairing::new(most_open as usize, names, is_net), tally: Tally::new(top) }
+        let pairing = Pairing::new(most_open as usize, names, is_net);
+        Paired { pairing, tally: Tally::new(top), condition: None }
+    }
+
+    /// Selects spans by a condition.
+    pub(crate) fn select(&mut self, condition: SpanCondition) {
+        let mut marker = condition.marker();
+        self.pairing.mark_by(move |event| marker.marks(event));
+        self.condition = Some(condition);
     }
 
     /// Reads all events. Calls `each` for every batch, and `ended` for every result before the end.
@@ -31,7 +41,10 @@ impl Paired {
         mut each: impl FnMut(&EventBatch<'_>),
         mut ended: impl FnMut(&Names<'_>, &Found, &Gaps) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let Paired { pairing, tally } = self;
+        let Paired { pairing, tally, condition } = self;
+        let is_wanted = |found: &Found, defs: &[Def]| {
+            condition.as_ref().is_none_or(|one| one.matches(&parts(found, defs)))
+        };
         let (mut gaps, mut damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
         let mut found = Vec::new();
         while let Some(batch) = opened.events.next_batch().map_err(cannot_read)? {
@@ -46,7 +59,7 @@ impl Paired {
                 (gaps, damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
             }
             let names = Names::new(&opened.events, &pairing.defs);
-            for found in found.drain(..) {
+            for found in found.drain(..).filter(|found| is_wanted(found, &pairing.defs)) {
                 ended(&names, &found, &gaps)?;
                 tally.add(found, &pairing.defs, &gaps);
             }
@@ -54,7 +67,21 @@ impl Paired {
         let gaps = Gaps::new(&opened.events.gaps());
         let mut unended = Vec::new();
         pairing.finish(|found| unended.push(found));
+        unended.retain(|found| is_wanted(found, &pairing.defs));
         unended.into_iter().for_each(|found| tally.add(found, &pairing.defs, &gaps));
         Ok(())
     }
+}
+
+/// Returns what a condition needs of a span.
+fn parts<'d>(found: &Found, defs: &'d [Def]) -> SpanParts<'d> {
+    let (def, marks, times) = match found {
+        Found::Whole { which, begin, end, self_ns, .. } => {
+            (which.def, [begin.marks, end.marks], Some((end.since(begin), *self_ns)))
+        }
+        Found::NoEnd(which, begin) => (which.def, [begin.marks, 0], None),
+        Found::NoBegin(which, end) => (which.def, [0, end.marks], None),
+        Found::Dropped(which) => (which.def, [0, 0], None),
+    };
+    SpanParts { name: &defs[def].span.name, marks, times }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::run::{Folder, run};
+use crate::spans;
 use crate::streams::{gc, gc_run};
 
 #[test]
@@ -37,7 +38,7 @@ fn filters() {
 fn conditions() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/filters.md");
     let docs = std::fs::read_to_string(&path).unwrap();
-    let folder = Folder::new().with("gc.tel", gc());
+    let folder = Folder::new().with("gc.tel", gc()).with("spans.tel", spans::stream());
     let (mut fresh, mut samples, mut is_sample) = (String::new(), 0, false);
     for line in docs.lines() {
         let command = line.strip_prefix("$ telemetry ").filter(|_| is_sample);

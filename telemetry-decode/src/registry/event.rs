@@ -164,9 +164,15 @@ impl<'a> Event<'a> {
     /// Returns true if the event passes the condition of its reader's filter.
     pub(crate) fn passes(&self) -> bool {
         let Some(test) = self.known.test() else { return true };
+        test.matches(&self.candidate(), test.lane(self.session, self.thread))
+    }
+
+    /// Returns the event for tests of conditions.
+    #[doc(hidden)]
+    pub fn candidate(&self) -> Candidate<'a> {
         let Event { session, known, index, ticks, payload, raw, .. } = *self;
-        let candidate = Candidate::new(session, (&known.registry, &known.namings), index as u32, ticks);
-        test.matches(&candidate.with(payload, raw), test.lane(session, self.thread))
+        let registry = (&known.registry, &known.namings);
+        Candidate::new(session, registry, index as u32, ticks).with(payload, raw)
     }
 
     /// Returns the clock reading in the event's parameter with the mark `time`, if it has one.

@@ -48,6 +48,10 @@ impl Condition {
         Ok(Condition { text: text.to_string(), expr })
     }
 
+    pub(super) fn expr(&self) -> &Expr {
+        &self.expr
+    }
+
     /// Returns the text of the condition.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -78,6 +82,16 @@ impl Condition {
             }
         });
         found
+    }
+
+    /// Returns the error of one comparison.
+    pub(super) fn misfit_of_one<'r>(
+        &self,
+        one: &Comparison,
+        registries: impl Iterator<Item = &'r Registry> + Clone,
+    ) -> Option<Error> {
+        let namings: Vec<_> = registries.clone().map(|registry| (registry, Namings::new(registry))).collect();
+        self.misfit_of(one, registries, &namings, &self.lanes()).map(|(error, _)| error)
     }
 
     fn misfit_of<'r>(
@@ -130,7 +144,7 @@ impl Condition {
     }
 
     /// Returns the comparisons with lanes.
-    fn lanes(&self) -> Vec<&Comparison> {
+    pub(super) fn lanes(&self) -> Vec<&Comparison> {
         let mut lanes = Vec::new();
         self.expr.each_comparison(&mut |one| {
             lanes.extend(Some(one).filter(|one| Field::of(&one.subject).is_some_and(Field::is_of_lane)));

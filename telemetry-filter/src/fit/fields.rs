@@ -147,18 +147,12 @@ pub(crate) fn unknown<'r>(
         Field::Registry => registries.map(|registry| (registry, registry.name.as_str())).collect(),
         Field::Thread | Field::Session | Field::Time => return None,
     };
-    if matches!(comparison.op, Op::Contains | Op::Matches) {
-        return None;
-    }
-    comparison.operands.iter().find_map(|operand| {
-        let (Operand::Name(Name { text, span, .. }) | Operand::Text(text, span)) = operand else {
-            return None;
-        };
+    comparison.named().find_map(|(span, text)| {
         let is_known = names.iter().any(|(registry, name)| {
             let bare = text.split_once(':').filter(|(of, _)| of.eq_ignore_ascii_case(&registry.name));
             name.eq_ignore_ascii_case(text) || bare.is_some_and(|(_, bare)| name.eq_ignore_ascii_case(bare))
         });
         let candidates = || names.iter().map(|(_, name)| *name).collect();
-        (!is_known).then(|| (span.clone(), text.clone(), candidates()))
+        (!is_known).then(|| (span, text.to_string(), candidates()))
     })
 }

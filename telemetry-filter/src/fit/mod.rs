@@ -6,4 +6,4 @@ pub(crate) mod fields;
 pub(crate) mod fitting;
 mod params;
 pub(crate) mod problem;
-mod values;
+pub(crate) mod values;

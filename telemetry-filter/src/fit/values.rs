@@ -110,23 +110,33 @@ pub(super) fn one_of(param: usize, flip: Flip, list: impl IntoIterator<Item = i1
 
 /// Makes the comparison of the time.
 pub(super) fn time(comparison: &Comparison, wanted: bool) -> Result<Tree, Problem> {
-    let Comparison { op, at, operands, .. } = comparison;
+    let (range, is_inside) = time_range(comparison)?;
+    let wanted = wanted == is_inside;
+    if range.is_empty() {
+        return Ok(Tree::of(!wanted));
+    }
+    Ok(Tree::Leaf(Leaf { what: What::Time(range), wanted }))
+}
+
+/// Returns the times in nanoseconds in a comparison, and whether they are those that match.
+pub(crate) fn time_range(comparison: &Comparison) -> Result<(RangeInclusive<i64>, bool), Problem> {
+    let Comparison { subject, op, at, operands } = comparison;
     let (Some(order), [operand]) = (order(*op), &operands[..]) else {
-        let problem = Problem::misuse(at.clone(), "`time` is a number");
+        let problem = Problem::misuse(at.clone(), format!("`{}` is a number", subject.text));
         return Err(problem.with_help("the operators of times are ==, !=, <, <=, > and >="));
     };
     let Operand::Number(number) = operand else {
         let problem = Problem::misuse(operand.span(), "expected a time");
-        return Err(problem.with_help("times count from the session's start: `1.5s`, `20ms`"));
+        return Err(problem.with_help("such as `1.5s` or `20ms`"));
     };
     let limits = (i64::MIN.into(), i64::MAX.into());
     let (range, is_inside) = range(order, bound(number, "ns")?, limits);
     let (start, end) = ((*range.start()).max(limits.0), (*range.end()).min(limits.1));
-    let wanted = wanted == is_inside;
-    if start > end {
-        return Ok(Tree::of(!wanted));
-    }
-    Ok(Tree::Leaf(Leaf { what: What::Time(start as i64..=end as i64), wanted }))
+    Ok(if start > end {
+        (limits.1 as i64..=limits.0 as i64, is_inside)
+    } else {
+        (start as i64..=end as i64, is_inside)
+    })
 }
 
 /// Makes the comparison of a text.

@@ -33,6 +33,19 @@ pub(crate) struct Comparison {
     pub(crate) operands: Vec<Operand>,
 }
 
+impl Comparison {
+    /// Returns the names that something is compared with, unless with a part of it or a pattern.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (Range<usize>, &str)> {
+        let is_whole = !matches!(self.op, Op::Contains | Op::Matches);
+        self.operands.iter().filter(move |_| is_whole).filter_map(|operand| match operand {
+            Operand::Name(Name { text, span, .. }) | Operand::Text(text, span) => {
+                Some((span.clone(), text.as_str()))
+            }
+            Operand::Number(_) => None,
+        })
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
     Equal,

@@ -69,7 +69,7 @@ fn wrong_types() {
         ("is_dirty == 1", "expected `true` or `false`", "1", ""),
         ("sizes == 2", "`sizes` is an array", "==", "the operators are contains"),
         ("size > name", "`name` is not a number", "name", ""),
-        ("time == soon", "expected a time", "soon", "times count from the session's start: `1.5s`, `20ms`"),
+        ("time == soon", "expected a time", "soon", "such as `1.5s` or `20ms`"),
         (
             "time contains 3",
             "`time` is a number",

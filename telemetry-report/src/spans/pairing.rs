@@ -32,7 +32,11 @@ pub struct Pairing {
     newest: u32,
     pub emissions: Emissions,
     pub paths: Paths,
+    mark: Option<Mark>,
 }
+
+/// Says something about an event.
+type Mark = Box<dyn FnMut(&Event<'_>) -> u64 + Send>;
 
 /// The identity of an open span among those of its name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -62,6 +66,8 @@ pub struct End {
     pub ticks: u64,
     /// Where the event begins in the input.
     pub offset: u64,
+    /// What [`Pairing::mark_by`] says about the event.
+    pub marks: u64,
 }
 
 /// A span of a session, without its times.
@@ -153,7 +159,13 @@ impl Pairing {
             newest: NONE,
             emissions: Emissions::new(is_net),
             paths: Paths::default(),
+            mark: None,
         }
+    }
+
+    /// Sets what the caller notes about begins and ends of spans, in [`End::marks`].
+    pub fn mark_by(&mut self, mark: impl FnMut(&Event<'_>) -> u64 + Send + 'static) {
+        self.mark = Some(Box::new(mark));
     }
 
     /// Takes an event, and appends what it completes or contradicts. Returns true if it begins a
@@ -172,6 +184,7 @@ impl Pairing {
             spent_ns: self.emissions.spent_ns(event.session().id, event.thread()),
             ticks: event.ticks(),
             offset: event.offset(),
+            marks: self.mark.as_mut().map_or(0, |mark| mark(event)),
         };
         for role in &*roles {
             let identity = Identity::new(role, event);

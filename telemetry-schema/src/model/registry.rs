@@ -230,6 +230,13 @@ impl TypeForm {
 }
 
 impl Registry {
+    /// Returns the names of spans, and of messages that are pairs of events.
+    pub fn span_names(&self) -> impl Iterator<Item = &str> {
+        let pairs = self.messages.iter().filter(|message| message.end.is_some());
+        let pairs = pairs.map(|message| message.name.as_str());
+        pairs.chain(self.spans.iter().map(|span| span.name.as_str()))
+    }
+
     /// Returns the message that an event posts, by the event's index, and the event's part in it.
     pub fn message_of(&self, event: usize) -> Option<(&Message, MessagePart)> {
         self.messages.iter().find_map(|message| {
