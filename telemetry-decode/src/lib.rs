@@ -51,6 +51,7 @@ pub use report::completeness::Completeness;
 pub use report::error::{Error, NotAStream, Result};
 pub use report::mismatch::{FormMismatch, VersionMismatch};
 pub use sessions::clock::Clock;
+pub use sessions::fact::Fact;
 pub use sessions::facts::Facts;
 pub use sessions::labels::{AddressName, Labels};
 pub use sessions::session::Session;

@@ -48,8 +48,8 @@ use proc_macro::TokenStream;
 /// # Errors
 /// All mistakes in the registry file are reported at once, each with its place in the file. Uses of
 /// the module then cause no further errors. If there is a lock file, the attribute also reports
-/// changes since the release that need a higher version, and a lock file that was edited. Without a
-/// lock file nothing is compared.
+/// changes since the release that need a higher version. It refuses a lock file that was edited.
+/// Without a lock file nothing is compared.
 ///
 /// A wrong call of an emitter is reported at the call. If the number of arguments is wrong, the
 /// error lists the parameters with their types, units and docs.

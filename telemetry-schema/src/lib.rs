@@ -132,9 +132,9 @@
 //!   ([`Registry::names_apart`]). Otherwise they share their names.
 //!
 //! `numbers` says which numbers a parameter's values are, if they are to be shown with their
-//! strings and are not those of all parameters of its name ([`Param::number_space`]). `time` names
-//! the parameter with the clock reading of the time that the event tells of. In order of time, the
-//! event has that place.
+//! strings. Without it, they are those of all parameters of its name ([`Param::number_space`]).
+//! `time` names the parameter with the clock reading of the time that the event tells of. In order
+//! of time, the event has that place.
 //!
 //! Kinds, types and events share one namespace, without regard to case. Names are not keywords of
 //! Rust or Python, because generated code uses them unchanged.

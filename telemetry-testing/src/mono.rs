@@ -146,8 +146,8 @@ pub const SEVENTEEN: &[u8] = b"\
     \x42\x01\x04\x00\x42\x01\x05\x01\x42\x01\x06\x02\x00\x42\x01\x03\x18\x10asm\0\x42\x01\x02\x10prog.exe\0";
 
 /// Makes a whole log of version 1. It has two threads, one of which uses a method before the other
-/// one's buffer names it. It also has a clock that goes back, events of two kinds at one time with
-/// the later kind first, two overlapping buffers of a thread, and an empty buffer.
+/// one's buffer names it. It also has a clock that goes back, and events of two kinds at one time
+/// with the later kind first. Two buffers of a thread overlap, and one is empty.
 pub fn one() -> Vec<u8> {
     let back = b"\x06\x05\x23\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x00\x00\x20\x00\x08\x13\x09\x00";
     let buffers = [

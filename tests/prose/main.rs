@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 mod markdown;
 mod words;
 
-use markdown::{anchor, links, paragraphs};
+use markdown::{Paragraph, anchor, comments, links, paragraphs};
 use words::{BRITISH, MAX_LINE_LEN, MAX_SENTENCE_LEN, UNCLEAR};
 
 fn root() -> &'static Path {
@@ -97,20 +97,37 @@ fn lines_and_sentences_are_short() {
                     findings.push(format!("{}:{number}: {length} characters", path.display()));
                 }
             }
-            for sentence in paragraph.sentences() {
-                let length =
-                    sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
-                if length > MAX_SENTENCE_LEN {
-                    let number = paragraph.lines[0].0;
-                    findings.push(format!("{}:{number}: {length} words: {sentence}", path.display()));
-                }
-            }
+            findings.extend(long_sentences(&path, &paragraph));
         }
     }
     let help = format!(
         "help: at most {MAX_LINE_LEN} characters a line outside of tables, {MAX_SENTENCE_LEN} words a sentence"
     );
     check(&findings, &help);
+}
+
+/// The sentences of a paragraph that are too long.
+fn long_sentences(path: &Path, paragraph: &Paragraph) -> Vec<String> {
+    let number = paragraph.lines[0].0;
+    let words =
+        |text: &str| text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
+    let long = paragraph.sentences().into_iter().filter(|sentence| words(sentence) > MAX_SENTENCE_LEN);
+    long.map(|sentence| format!("{}:{number}: {} words: {sentence}", path.display(), words(&sentence)))
+        .collect()
+}
+
+/// The comments that rustdoc shows, and clap as help, and the other comments.
+#[test]
+fn comments_have_short_sentences() {
+    let mut findings = Vec::new();
+    for path in files(&[".rs"]) {
+        let text = read(&root().join(&path));
+        for sign in ["///", "//!", "//"] {
+            let all = paragraphs(&comments(&text, sign));
+            findings.extend(all.iter().flat_map(|paragraph| long_sentences(&path, paragraph)));
+        }
+    }
+    check(&findings, &format!("help: at most {MAX_SENTENCE_LEN} words a sentence"));
 }
 
 #[test]

@@ -53,6 +53,17 @@ pub(crate) fn paragraphs(text: &str) -> Vec<Paragraph> {
     all
 }
 
+/// The comments of a Rust file that start with `sign`, each in its line: the other lines are
+/// empty.
+pub(crate) fn comments(text: &str, sign: &str) -> String {
+    let comment = |line: &str| {
+        let rest = line.trim_start().strip_prefix(sign)?;
+        // `//` begins the other signs, too.
+        (!rest.starts_with(['/', '!'])).then(|| format!("{rest}\n"))
+    };
+    text.lines().map(|line| comment(line).unwrap_or("\n".to_string())).collect()
+}
+
 /// The targets of links to files of the project, with the numbers of their lines.
 pub(crate) fn links(text: &str) -> Vec<(usize, String)> {
     let mut all = Vec::new();

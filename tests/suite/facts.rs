@@ -130,7 +130,7 @@ fn of_what_is_asked_for() {
         env.iter().map(|(name, value)| (name.as_str(), value.as_str().expect("text"))).collect();
     assert_eq!(env, [("ODD", "a \"b\"\n\\ ü"), ("TELEMETRY_TEST", "\u{fffd}")]);
     let program = std::env::current_exe().expect("this program");
-    let args = facts.get("args").and_then(|args| args.as_array()).expect("arguments");
+    let args = facts.get("args").and_then(|args| args.as_list()).expect("arguments");
     let args: Vec<_> = args.iter().map(|arg| arg.as_str().expect("text")).collect();
     let test = "facts::of_what_is_asked_for";
     let expected = [program.to_str().expect("text"), test, "--exact", "--nocapture", "--test-threads=1"];
@@ -148,7 +148,7 @@ fn of_more_than_there_is_room_for() {
     let run = process.run().succeeded();
     let events = read(&run);
     let facts = &events.sessions()[0].facts;
-    let args = facts.get("args").and_then(|args| args.as_array()).expect("arguments");
+    let args = facts.get("args").and_then(|args| args.as_list()).expect("arguments");
     assert!(args.len() > 100, "{} arguments", args.len());
     assert_eq!(args.last().and_then(|arg| arg.as_str()), Some(&*format!("argument{:04}", args.len() - 3)));
     assert_eq!(facts.number("args_left_out"), Some(3002 - args.len() as u64));

@@ -22,10 +22,10 @@ use crate::term::output::Output;
 use crate::text::quantity::duration;
 
 const EXAMPLES: &str = "\
-A number or the name of a running program is a process, a file is a stream or a program, and anything else is
+A number or the name of a running program means a process. A file is a stream or a program. Anything else is
 a command. A name with a slash is never a process. The command runs with a control socket, and is watched until
-it ends. Without an argument, the command checks the stream that a program writes by default:
-$TELEMETRY_FILENAME, or telemetry.tel.
+it ends. Without an argument, the stream that a program writes by default is checked: $TELEMETRY_FILENAME, or
+telemetry.tel.
 
 Each finding has a cause, an explanation and a remedy. The exit code is 0 without a problem, 1 if a problem
 was found, and 2 if the check could not run.

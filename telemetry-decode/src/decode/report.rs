@@ -23,8 +23,8 @@ impl Report {
     pub(crate) fn damage(&mut self, damage: Damage) {
         self.bytes.damaged += damage.range.end - damage.range.start;
         self.damaged_ranges += 1;
-        // What is left out at the end of a log is listed before the damage in it, so that messages
-        // which name one place name this one.
+        // What is left out at the end of a log is listed before the damage in it. So messages that
+        // name one place name this one.
         match damage.cause {
             Cause::LeftOut(_) => self.damage.insert(0, damage),
             _ if self.damage.len() < MAX_LISTED => self.damage.push(damage),

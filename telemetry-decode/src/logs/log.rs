@@ -147,8 +147,8 @@ impl LogLane {
 }
 
 impl Extent {
-    /// Creates an extent of a lane, by its index, with its range in the log, the number of its
-    /// events, and the clock reading of the earliest.
+    /// Creates an extent: the index of its lane, its range in the log, the number of its events,
+    /// and the clock reading of the earliest.
     #[must_use]
     pub fn new(lane: u32, range: Range<u64>, events: u32, first_ticks: u64) -> Self {
         // A log gives extents that are in memory at once.

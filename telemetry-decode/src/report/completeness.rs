@@ -10,7 +10,7 @@ use telemetry_format::{Grouped, HeaderError, Loss, Malformed};
 pub const MAX_LISTED: usize = 1 << 16;
 
 /// Counts of the read and unread parts of a stream, with reasons. Every byte of the input is in one
-/// of [`Bytes`], and every emitted event of a lane is in one of the counts of its [`LaneReport`].
+/// of [`Bytes`]. Every emitted event of a lane is in one of the counts of its [`LaneReport`].
 ///
 /// ```
 /// use telemetry_decode::Reader;

@@ -47,8 +47,8 @@ impl Clock {
         clock
     }
 
-    /// Takes the rate from another pair of readings (ticks, and nanoseconds since 1970), if that
-    /// pair is at least twice as far from the start as the one in use.
+    /// Takes the rate from another pair of readings: ticks, and nanoseconds since 1970. A pair that
+    /// is less than twice as far from the start as the one in use is ignored.
     ///
     /// If the session gives an estimate, some pairs are ignored: those less than a millisecond from
     /// the start, and those that would halve or double the rate because the wall clock was set.

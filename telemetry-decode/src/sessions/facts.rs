@@ -1,7 +1,8 @@
 //! The facts of a session or thread block.
 
-use toml::Value;
 use toml::de::{DeTable, DeValue};
+
+use crate::sessions::fact::Fact;
 
 /// The facts in a session or thread block, in the writer's order. Unknown keys are kept.
 ///
@@ -14,53 +15,51 @@ use toml::de::{DeTable, DeValue};
 /// assert_eq!((facts.text("program"), facts.number("pid")), (Some("cache"), Some(4711)));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Facts(Vec<(String, Value)>);
+pub struct Facts(Vec<(String, Fact)>);
 
 /// The overhead of an entry in a list or table, with that of the allocator.
 const ENTRY_OVERHEAD: usize = 128;
 
-fn room_of(value: &Value) -> usize {
+fn room_of(value: &Fact) -> usize {
     match value {
-        Value::String(text) => text.len(),
-        Value::Array(values) => values.iter().map(|value| ENTRY_OVERHEAD + room_of(value)).sum(),
-        Value::Table(values) => {
+        Fact::Text(text) | Fact::Date(text) => text.len(),
+        Fact::List(values) => values.iter().map(|value| ENTRY_OVERHEAD + room_of(value)).sum(),
+        Fact::Table(values) => {
             values.iter().map(|(key, value)| ENTRY_OVERHEAD + key.len() + room_of(value)).sum()
         }
-        _ => 0,
+        Fact::Integer(_) | Fact::Float(_) | Fact::Bool(_) => 0,
     }
 }
 
 /// Converts a parsed value. Returns `None` for a number that does not fit.
-fn value_of(value: DeValue<'_>) -> Option<Value> {
+fn value_of(value: DeValue<'_>) -> Option<Fact> {
     Some(match value {
-        DeValue::String(text) => Value::String(text.into_owned()),
-        DeValue::Integer(number) => {
-            Value::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok()?)
-        }
-        DeValue::Float(number) => Value::Float(number.as_str().parse().ok()?),
-        DeValue::Boolean(truth) => Value::Boolean(truth),
-        DeValue::Datetime(date) => Value::Datetime(date),
+        DeValue::String(text) => Fact::Text(text.into_owned()),
+        DeValue::Integer(number) => Fact::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok()?),
+        DeValue::Float(number) => Fact::Float(number.as_str().parse().ok()?),
+        DeValue::Boolean(truth) => Fact::Bool(truth),
+        DeValue::Datetime(date) => Fact::Date(date.to_string()),
         DeValue::Array(values) => {
             let values = values.into_iter().map(|value| value_of(value.into_inner()));
-            Value::Array(values.collect::<Option<_>>()?)
+            Fact::List(values.collect::<Option<_>>()?)
         }
         DeValue::Table(entries) => {
             let entries = entries
                 .into_iter()
                 .map(|(key, value)| Some((key.into_inner().into_owned(), value_of(value.into_inner())?)));
-            Value::Table(entries.collect::<Option<_>>()?)
+            Fact::Table(entries.collect::<Option<_>>()?)
         }
     })
 }
 
 impl Facts {
     /// Returns all facts in the writer's order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Fact)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
     /// Returns the fact with a key.
-    pub fn get(&self, key: &str) -> Option<&Value> {
+    pub fn get(&self, key: &str) -> Option<&Fact> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
@@ -106,14 +105,14 @@ impl Facts {
         let lines = self.0.iter().map(|(key, value)| {
             let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             let bare = !key.is_empty() && key.chars().all(is_bare);
-            let key = if bare { key.clone() } else { Value::from(key.as_str()).to_string() };
+            let key = if bare { key.clone() } else { Fact::from(key.as_str()).to_string() };
             format!("{key} = {value}\n")
         });
         lines.collect()
     }
 
     /// Adds a fact, or replaces the one with that key.
-    pub fn set(&mut self, key: &str, value: impl Into<Value>) {
+    pub fn set(&mut self, key: &str, value: impl Into<Fact>) {
         let value = value.into();
         match self.0.iter_mut().find(|(name, _)| name == key) {
             Some(fact) => fact.1 = value,

@@ -3,6 +3,7 @@
 //! This may use `lanes` and `values`. It must never keep more of a stream than its limits allow.
 
 pub(crate) mod clock;
+pub(crate) mod fact;
 pub(crate) mod facts;
 pub(crate) mod labels;
 pub(crate) mod marks;

@@ -189,9 +189,10 @@ impl<W: Write> Writer<W> {
     /// Appends an event.
     ///
     /// # Errors
-    /// If the lane's session or registry is not open, the registry has no such event, the clock
-    /// reading is before the lane's last event, a value does not match its parameter (the message
-    /// names it), or the output fails.
+    /// - The lane's session or registry is not open, or the registry has no such event.
+    /// - The clock reading is before the lane's last event.
+    /// - A value does not match its parameter, which the message names.
+    /// - The output fails.
     pub fn event(&mut self, lane: Lane, code: u16, ticks: u64, values: &[Value]) -> Result<(), WriteError> {
         let OpenSession { clock, given, registries } = open_session(&mut self.sessions, lane.session)?;
         let OpenRegistry { registry, slots } = open_registry(registries, lane.registry)?;

@@ -1,7 +1,9 @@
 //! The calls that the writer refuses without any change.
 
+use std::collections::BTreeMap;
+
 use telemetry_decode::writer::{Lane, WriteError, Writer};
-use telemetry_decode::{EnumValue, Facts, RawStr, Reader, Value};
+use telemetry_decode::{EnumValue, Fact, Facts, RawStr, Reader, Value};
 use telemetry_format::Loss;
 
 use crate::made::{START, registry};
@@ -126,8 +128,9 @@ fn facts() {
     facts.set("pid", 4711);
     facts.set("an odd = key", true);
     facts.set("args", vec!["-x", "ü"]);
-    facts.set("nested", toml::Table::from_iter([("deep".to_string(), toml::Value::from(1.5))]));
+    facts.set("nested", BTreeMap::from([("deep".to_string(), Fact::from(1.5))]));
     facts.set("pid", 4712);
+    facts.set("since", Fact::Date("2026-01-31T10:00:00Z".to_string()));
     let mut writer = Writer::new(Vec::new());
     writer.session(1, &facts, 0, START).unwrap();
     writer.thread(1, 3, &facts).unwrap();
@@ -136,6 +139,9 @@ fn facts() {
     assert_eq!(index.sessions[0].facts, facts);
     assert_eq!(index.sessions[0].threads()[&3], facts);
     assert_eq!(facts.number("pid"), Some(4712));
+    let shown: Vec<_> =
+        index.sessions[0].facts.iter().map(|(key, value)| format!("{key}: {value}\n")).collect();
+    insta::assert_snapshot!(shown.concat());
 }
 
 #[test]

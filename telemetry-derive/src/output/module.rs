@@ -105,7 +105,7 @@ fn watch(path: &str) -> TokenStream {
 
 /// Checks that `crate::at` leads to this module, directly or by a re-export: the macros need that
 /// path, and only the user knows it. If the crate's root has no such name, the path leads to an
-/// empty module of the outer block instead, and the error is the one of the assertion.
+/// empty module of the outer block instead. Then the error is the one of the assertion.
 fn guard(at: &Path) -> TokenStream {
     let elsewhere = at.segments.iter().rev().fold(
         quote!(

@@ -4,8 +4,8 @@
 pub(crate) const TELLING: usize = 128;
 
 /// Returns the session's id for a run whose events begin with these bytes: an FNV-1a hash of the
-/// first of them. So it is the same whenever the log is read, even if it was cut or has grown, and
-/// in streams that are made of it.
+/// first of them. So it is the same whenever the log is read, even if it was cut or has grown. It
+/// is also the same in streams that are made of the log.
 pub(crate) fn run_id(events: &[u8]) -> u64 {
     let first = &events[..events.len().min(TELLING)];
     let hash = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);

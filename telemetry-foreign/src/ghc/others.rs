@@ -163,7 +163,7 @@ impl Others {
         }
         let mut args = session.facts.text("program").unwrap_or_default().to_string();
         args.push('\0');
-        for arg in session.facts.get("args").and_then(|args| args.as_array()).into_iter().flatten().skip(1) {
+        for arg in session.facts.get("args").and_then(|args| args.as_list()).into_iter().flatten().skip(1) {
             args.push_str(arg.as_str().unwrap_or_default());
             args.push('\0');
         }

@@ -15,7 +15,7 @@ impl Source<'_> {
     pub(super) fn session(&self, session: &Session) -> SessionForm {
         let facts = &session.facts;
         let text = |value: &dyn ToString| cut(&value.to_string());
-        let args = facts.get("args").and_then(|args| args.as_array());
+        let args = facts.get("args").and_then(|args| args.as_list());
         let shown = ["program", "args", "pid", "host"];
         SessionForm {
             id: format!("{:016x}", session.id),

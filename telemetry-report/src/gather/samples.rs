@@ -81,8 +81,8 @@ impl Sample {
     }
 }
 
-/// Returns a value in the form of `telemetry print --json`, but with large numbers as text, because
-/// JavaScript rounds them, with names of addresses, and with long strings cut.
+/// Returns a value in the form of `telemetry print --json`, but with names of addresses, and with
+/// long strings cut. Large numbers are text, because JavaScript rounds them.
 fn json(event: &Event<'_>, value: &Value<'_>) -> Json {
     const EXACT: u64 = 1 << 53;
     let name = event.name_of_value(value).and_then(|name| name.text());

@@ -1,7 +1,8 @@
 //! The name that a misspelled word means.
 
-/// Returns the name that is nearest to a word, if at most a third of the letters differ, or else
-/// the shortest name that begins with the word. The command finds the same ones, with a library.
+/// Returns the name that is nearest to a word, if at most a third of the letters differ. Otherwise
+/// returns the shortest name that begins with the word. The command finds the same names, with a
+/// library.
 pub(crate) fn meant<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
     let most = (word.len() / 3).max(1);
     let near = names.iter().filter(|name| name.len().abs_diff(word.len()) <= most);

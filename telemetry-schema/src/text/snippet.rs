@@ -1,7 +1,7 @@
 //! Draws places of a text: a message, the place, the line with carets below it, help.
 //!
 //! `annotate-snippets` draws. This file makes any span fit its text, so that the library cannot
-//! panic, and gives it only the lines with marks, so that a large file is not read for each
+//! panic. It gives the library only the lines with marks, so that a large file is not read for each
 //! message.
 
 use std::ops::Range;

@@ -6,7 +6,7 @@ use crate::version::change::{Change, Thing};
 use crate::version::rule::Rule;
 
 /// One `[[allow]]` of an `events.toml`: excuses one change from its rule. It is a note of the file
-/// about the way from the last release to the next one, so it is no part of the registry, and no
+/// about the step from the last release to the next one. So it is not part of the registry, and no
 /// stream has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -109,8 +109,7 @@ fn a_database_in_use() {
 }
 
 /// Several processes make one new database at the same time. Loads that were reported as done are
-/// there, a failed one takes nothing from the others, and one that comes too late must be tried
-/// again.
+/// there. A failed one takes nothing from the others. One that comes too late must be tried again.
 #[test]
 fn a_database_that_several_make() {
     for round in 0..8 {

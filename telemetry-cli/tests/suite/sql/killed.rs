@@ -34,7 +34,7 @@ fn make_big() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// Starts the command, gives it all but the last bytes of a big stream, and waits until it has
+/// Starts the command and gives it all but the last bytes of a big stream. Waits until it has
 /// written a part of that to a file.
 pub(super) fn in_the_middle(folder: &Folder, args: &str, database: &str) -> Child {
     let mut command = folder.command(args);

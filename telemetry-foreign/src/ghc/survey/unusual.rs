@@ -5,8 +5,8 @@ use super::walk::{Stop, Walk};
 use crate::ghc::layout::{BLOCK_MARKER, DATA_END, MARKER, thread_of};
 use crate::ghc::types::{Frame, NoFrame};
 
-/// An event this far from the one before, and outside of its block's time, has another time than
-/// when it was written, or is not an event.
+/// A distance in time from the event before. An event that is farther from it, and outside of its
+/// block's time, has a wrong time or is not an event.
 const FAR_NS: u64 = 3_600_000_000_000;
 
 impl Walk<'_> {

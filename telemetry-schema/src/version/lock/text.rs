@@ -30,8 +30,8 @@ impl Lock {
         text.starts_with(FIRST_WORD)
     }
 
-    /// Returns the text of the `events.lock`. The same lock file always gives the same text, with a
-    /// line for each kind, type, value, event, parameter, span and message, each in its order.
+    /// Returns the text of the `events.lock`. The same lock file always gives the same text. It has
+    /// a line for each kind, type, value, event, parameter, span and message, each in its order.
     /// `docs/versions.md` describes it.
     #[must_use]
     pub fn to_text(&self) -> String {
