@@ -58,6 +58,9 @@ pub mod flags {
     pub const LAST: u8 = 1 << 0;
     /// The session ended normally, and no later block belongs to it.
     pub const END: u8 = 1 << 1;
+    /// A part without events, at the end of events that a shipper shed. The lane's part before it
+    /// says where they begin.
+    pub const SHED: u8 = 1 << 2;
 }
 
 /// The state word of an open block in memory.

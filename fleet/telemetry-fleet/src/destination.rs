@@ -23,7 +23,7 @@ impl Destination {
     /// Why it does not.
     pub async fn probe(&self) -> Result<(), StoreError> {
         match self {
-            Destination::Store(store) => store.probe().await,
+            Destination::Store(store) => store.probe_once().await,
             Destination::Collector(collector) => collector.probe().await,
         }
     }
@@ -34,7 +34,10 @@ impl Destination {
     /// Those of the store, the connection and the file. The segment may be stored nevertheless.
     pub async fn put(&self, name: &SegmentName, path: &Path) -> Result<Put, StoreError> {
         match self {
-            Destination::Store(store) => store.put(name, path).await,
+            Destination::Store(store) => {
+                store.probe_once().await?;
+                store.put(name, path).await
+            }
             Destination::Collector(collector) => collector.put(name, path).await,
         }
     }

@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod collect;
+pub mod daemon;
 pub mod destination;
 mod failpoint;
 pub mod log;

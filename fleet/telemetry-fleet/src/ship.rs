@@ -99,8 +99,9 @@ impl Shipper {
     /// # Errors
     /// Those of the spool and the store. The segments stay in the spool.
     pub async fn rest(&mut self) -> Result<(), ShipError> {
-        let ready = self.spool.ready().map_err(|error| ShipError::Io("the spool".to_owned(), error))?;
-        for (name, path) in ready {
+        let wrong = |error| ShipError::Io("the spool".to_owned(), error);
+        self.spool.recover(&self.host, self.max_len).map_err(wrong)?;
+        for (name, path, _) in self.spool.ready().map_err(wrong)? {
             self.put(name, path).await?;
         }
         self.finish().await

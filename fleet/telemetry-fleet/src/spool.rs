@@ -4,13 +4,16 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::segment::{Segment, SegmentName};
+use telemetry_decode::blocks::{Blocks, Piece};
+
+use crate::segment::{Cutter, Host, Segment, SegmentName};
 
 /// A directory that one process at a time uses.
 ///
 /// `open/` has the segments that grow. A crash leaves them unfinished, so they are removed, and cut
-/// again from their stream. `ready/` has whole segments under their names in the store. `refused/`
-/// has those that the store holds with another content.
+/// again from their stream. `live/` has those of streams that no file has; they are taken up again.
+/// `ready/` has whole segments: in a folder for each priority, under their names in the store.
+/// `refused/` has those that the store holds with another content.
 #[derive(Debug)]
 pub struct Spool {
     dir: PathBuf,
@@ -26,7 +29,7 @@ impl Spool {
     /// spool.
     pub fn open(dir: impl Into<PathBuf>) -> io::Result<Spool> {
         let dir = dir.into();
-        for folder in ["open", "ready", "refused"] {
+        for folder in ["open", "live", "ready", "refused"] {
             fs::create_dir_all(dir.join(folder))?;
         }
         let lock = File::options().create(true).append(true).open(dir.join("lock"))?;
@@ -46,12 +49,47 @@ impl Spool {
         self.dir.join("open")
     }
 
-    /// Moves a whole segment from [`Spool::open_dir`] to those that are ready.
+    /// The directory for segments that grow, of streams that no file has.
+    pub fn live_dir(&self) -> PathBuf {
+        self.dir.join("live")
+    }
+
+    /// Moves a whole segment from where it has grown to those that are ready.
     ///
     /// # Errors
     /// Those of the file system.
     pub fn add(&self, segment: &Segment) -> io::Result<PathBuf> {
-        self.keep("ready", &segment.name, &segment.path)
+        self.keep(&format!("ready/p{}", segment.priority), &segment.name, &segment.path)
+    }
+
+    /// Cuts what an earlier process left in [`Spool::live_dir`] into segments of about `max_len`
+    /// bytes, which are ready then.
+    ///
+    /// # Errors
+    /// Those of the file system. This may be called again.
+    pub fn recover(&self, host: &Host, max_len: u64) -> io::Result<Vec<Segment>> {
+        let mut recovered = Vec::new();
+        for entry in fs::read_dir(self.live_dir())? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "open") {
+                let mut cutter = Cutter::new(self.open_dir(), host.clone(), max_len);
+                let mut blocks = Blocks::new(File::open(&path)?);
+                let mut segments = Vec::new();
+                while let Some(piece) = blocks.next()? {
+                    // The last block may not be whole.
+                    if let Piece::Block(block) = piece {
+                        segments.extend(cutter.push(&block)?);
+                    }
+                }
+                segments.extend(cutter.finish()?);
+                for mut segment in segments {
+                    segment.path = self.add(&segment)?;
+                    recovered.push(segment);
+                }
+            }
+            fs::remove_file(&path)?;
+        }
+        Ok(recovered)
     }
 
     /// Keeps a segment that the store holds with another content. Returns its new place.
@@ -75,11 +113,11 @@ impl Spool {
         Ok(())
     }
 
-    /// Returns the segments that are ready, by name.
+    /// Returns the segments that are ready, with their priorities, by name.
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn ready(&self) -> io::Result<Vec<(SegmentName, PathBuf)>> {
+    pub fn ready(&self) -> io::Result<Vec<(SegmentName, PathBuf, u8)>> {
         let root = self.dir.join("ready");
         let (mut found, mut folders) = (Vec::new(), vec![root.clone()]);
         while let Some(folder) = folders.pop() {
@@ -90,8 +128,12 @@ impl Spool {
                     continue;
                 }
                 let name = path.strip_prefix(&root).ok().and_then(Path::to_str);
+                let parsed = name.and_then(|name| {
+                    let (priority, name) = name.strip_prefix('p')?.split_once('/')?;
+                    Some((name.parse().ok()?, path.clone(), priority.parse().ok()?))
+                });
                 // Other files are not ours.
-                found.extend(name.and_then(|name| name.parse().ok()).map(|name| (name, path.clone())));
+                found.extend(parsed);
             }
         }
         found.sort();
@@ -102,7 +144,11 @@ impl Spool {
         let kept = self.dir.join(folder).join(name.to_string());
         let parent = kept.parent().unwrap_or(&self.dir);
         fs::create_dir_all(parent)?;
-        fs::rename(path, &kept)?;
+        match fs::rename(path, &kept) {
+            // It was moved before, and the rest failed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && kept.exists() => {}
+            renamed => renamed?,
+        }
         // The name must survive a crash of the machine, too.
         File::open(parent)?.sync_all()?;
         Ok(kept)

@@ -22,6 +22,8 @@ pub struct Store {
     url: Url,
     /// The directory that it is.
     dir: Option<PathBuf>,
+    /// Set when the store has shown that it refuses to overwrite.
+    probed: tokio::sync::OnceCell<()>,
 }
 
 /// What the store did with a segment.
@@ -83,6 +85,7 @@ impl Store {
                     prefix: Key::default(),
                     url,
                     dir: Some(dir),
+                    probed: Default::default(),
                 })
             }
             "s3" => {
@@ -91,7 +94,7 @@ impl Store {
                 let builder = AmazonS3Builder::from_env().with_url(address);
                 let store = builder.build().map_err(|error| invalid(&error))?;
                 let prefix = Key::from_url_path(url.path()).map_err(|error| invalid(&error))?;
-                Ok(Store { store: Box::new(store), prefix, url, dir: None })
+                Ok(Store { store: Box::new(store), prefix, url, dir: None, probed: Default::default() })
             }
             other => Err(invalid(&format!("the scheme `{other}` is unknown"))),
         }
@@ -119,6 +122,14 @@ impl Store {
                 self.url
             ))),
         }
+    }
+
+    /// Does the same, once.
+    ///
+    /// # Errors
+    /// The same; it is tried again then.
+    pub async fn probe_once(&self) -> Result<(), StoreError> {
+        self.probed.get_or_try_init(|| self.probe()).await.copied()
     }
 
     /// Writes a segment unless there is an object of its name.

@@ -53,8 +53,13 @@ pub(super) fn kinds(cx: &mut Check, file: &Fields) -> Kinds {
 }
 
 fn kind(cx: &mut Check, name: &Text, value: &Spanned<DeValue>, bits: &mut Bits) -> Kind {
-    let mut kind =
-        Kind { name: name.get_ref().to_string(), bit: 0, doc: String::new(), clock: Clock::default() };
+    let mut kind = Kind {
+        name: name.get_ref().to_string(),
+        bit: 0,
+        doc: String::new(),
+        clock: Clock::default(),
+        priority: Kind::DEFAULT_PRIORITY,
+    };
     let what = format!("kind {}", quote(name.get_ref()));
     let Some(table) = value.get_ref().as_table() else {
         let message = format!("expected a table for {what}, found {}", described(value.get_ref()));
@@ -65,6 +70,10 @@ fn kind(cx: &mut Check, name: &Text, value: &Spanned<DeValue>, bits: &mut Bits) 
     kind.bit = bits.of_kind(cx, &fields);
     kind.doc = fields.need_doc(cx);
     kind.clock = clock(cx, &fields);
+    if let Some(priority) = fields.int(cx, "priority", 0..=9) {
+        // It fits: it was checked.
+        kind.priority = *priority.get_ref() as u8;
+    }
     kind
 }
 

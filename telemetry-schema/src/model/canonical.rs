@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::model::registry::{Clock, Count, Event, Message, Param, Registry, Type, TypeForm};
+use crate::model::registry::{Clock, Count, Event, Kind, Message, Param, Registry, Type, TypeForm};
 use crate::model::sort::Sort;
 
 impl Registry {
@@ -30,6 +30,9 @@ impl Registry {
             let _ = write!(out, "{} = {{ bit = {}, doc = {}", kind.name, kind.bit, quoted(&kind.doc));
             if kind.clock != Clock::default() {
                 let _ = write!(out, ", clock = {}", quoted(kind.clock.name()));
+            }
+            if kind.priority != Kind::DEFAULT_PRIORITY {
+                let _ = write!(out, ", priority = {}", kind.priority);
             }
             out.push_str(" }\n");
         }
@@ -104,7 +107,8 @@ impl Registry {
 
     /// Returns a number that practically always differs between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. It does not cover
-    /// docs, units, spans, messages, `always`, `used`, `replay`, `time`, `names`, `numbers` and
+    /// docs, priorities, units, spans, messages, `always`, `used`, `replay`, `time`, `names`,
+    /// `numbers` and
     /// `since`. The last one is about *older* streams.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())

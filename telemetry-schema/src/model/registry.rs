@@ -49,6 +49,13 @@ pub struct Kind {
     pub doc: String,
     /// The source of its events' times.
     pub clock: Clock,
+    /// 0 to 9. Where space is short, shippers shed events of lower priority first.
+    pub priority: u8,
+}
+
+impl Kind {
+    /// The priority of a kind that states none.
+    pub const DEFAULT_PRIORITY: u8 = 5;
 }
 
 /// The source of an event's time.

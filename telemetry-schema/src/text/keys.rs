@@ -11,7 +11,7 @@ pub const REGISTRY: &[&str] = &["name", "version", "doc"];
 pub const VERSION: &[&str] = &["major", "median", "minor"];
 
 /// Of a kind.
-pub const KIND: &[&str] = &["bit", "doc", "clock"];
+pub const KIND: &[&str] = &["bit", "doc", "clock", "priority"];
 
 /// Of a type.
 pub const TYPE: &[&str] = &["repr", "flags", "doc", "values"];

@@ -54,6 +54,7 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     });
     compare("a string's max", false, |r| r.events[6].params[14].max_len += 1);
     compare("a parameter's place", false, |r| r.events[1].params.swap(0, 1));
+    compare("a kind's priority", true, |r| r.kinds[0].priority = 9);
     compare("a doc", true, |r| r.events[1].doc.push('x'));
     compare("a unit", true, |r| r.events[2].params[2].unit.clear());
     compare("names", true, |r| r.events[6].params[14].names = Some(0));

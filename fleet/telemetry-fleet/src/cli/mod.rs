@@ -33,7 +33,10 @@ enum Command {
 pub(crate) fn run() -> Result<ExitCode, String> {
     let own: Vec<_> = std::env::args_os().collect();
     match parse(&own)? {
-        Command::Ship(ship) => ship::run(ship),
+        Command::Ship(_) => ship::run(|| match parse(&own)? {
+            Command::Ship(ship) => Ok(ship),
+            _ => Err("the command has changed".to_owned()),
+        }),
         Command::Collect(_) => collect::run(|| match parse(&own)? {
             Command::Collect(collect) => Ok(collect),
             _ => Err("the command has changed".to_owned()),

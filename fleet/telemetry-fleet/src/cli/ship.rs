@@ -1,9 +1,12 @@
 //! `telemetry-fleet ship`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
+use telemetry_fleet::daemon::{Listen, Service, Settings};
 use telemetry_fleet::destination::Destination;
 use telemetry_fleet::remote::Remote;
 use telemetry_fleet::segment::Host;
@@ -11,8 +14,10 @@ use telemetry_fleet::ship::{Shipper, Sum};
 use telemetry_fleet::spool::Spool;
 use telemetry_fleet::store::Store;
 use telemetry_fleet::wire::Version;
+use telemetry_fleet::{log, metrics};
 
 use crate::cli::access::ClientOptions;
+use crate::cli::signals::{Asked, signals};
 
 const EXAMPLES: &str = "\
 Each stream is cut into segments. A segment stays in the spool until the store has it, so a run that is killed
@@ -51,6 +56,32 @@ pub(crate) struct Ship {
     #[arg(long, value_name = "MIB", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1024))]
     segment_size: u64,
 
+    /// Address for programs, tcp:HOST:PORT or unix:PATH; runs until SIGTERM
+    #[arg(long, value_name = "ADDR", help_heading = "Service")]
+    listen: Vec<Listen>,
+
+    /// Directory whose closed files are shipped, then removed; runs until SIGTERM
+    #[arg(long, value_name = "DIR", help_heading = "Service")]
+    watch: Vec<PathBuf>,
+
+    /// Bytes of the spool, in MiB; beyond it, the oldest events of the lowest priority are shed
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=1 << 30),
+        help_heading = "Service")]
+    spool_limit: u64,
+
+    /// Seconds after which a segment of a connected program is closed
+    #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400),
+        help_heading = "Service")]
+    segment_age: u64,
+
+    /// Seconds to send what is left after SIGTERM; the rest stays in the spool
+    #[arg(long, value_name = "S", default_value_t = 10, help_heading = "Service")]
+    stop_timeout: u64,
+
+    /// Loopback address that serves metrics for Prometheus, at /metrics
+    #[arg(long, value_name = "ADDR", help_heading = "Service")]
+    metrics: Option<SocketAddr>,
+
     /// File with these options, as keys in TOML; those of the command line win
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -63,21 +94,21 @@ pub(crate) struct Ship {
     protocol: Version,
 }
 
-/// Ships, and returns the exit code.
-pub(crate) fn run(ship: Ship) -> Result<ExitCode, String> {
+/// Ships, and returns the exit code. `read` gives the options, again at each reload.
+pub(crate) fn run(read: impl Fn() -> Result<Ship, String>) -> Result<ExitCode, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot wait for the network: {error}"))?;
-    runtime.block_on(ship.run())
+    let ship = read()?;
+    let is_service = !ship.listen.is_empty() || !ship.watch.is_empty();
+    let ended =
+        runtime.block_on(async { if is_service { ship.serve(read).await } else { ship.run().await } });
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    ended
 }
 
 impl Ship {
     async fn run(self) -> Result<ExitCode, String> {
-        let host = match self.host.clone() {
-            Some(host) => host,
-            None => system_name()?,
-        };
-        let in_spool = |error| format!("{}: {error}", self.spool.display());
-        let spool = Spool::open(&self.spool).map_err(in_spool)?;
+        let (host, spool) = (self.host()?, self.spool()?);
         let to = self.destination(&host)?;
         to.probe().await.map_err(|error| error.to_string())?;
         let mut shipper = Shipper::new(host, spool, to, self.segment_size << 20);
@@ -97,6 +128,66 @@ impl Ship {
             eprintln!("error: refused {refused}; help: they are kept in {}", place.display());
         }
         Ok(ExitCode::from(u8::from(sum.refused > 0 || sum.damaged > 0)))
+    }
+
+    /// Ships until a signal asks to stop.
+    async fn serve(self, read: impl Fn() -> Result<Ship, String>) -> Result<ExitCode, String> {
+        if !self.files.is_empty() {
+            return Err(
+                "files are for a run that ends, expected neither --listen nor --watch with them".to_owned()
+            );
+        }
+        let mut asked = signals()?;
+        let (host, spool) = (self.host()?, self.spool()?);
+        let service = Service::start(spool, host.clone(), &self.listen, self.settings(&host)?)?;
+        let page = match self.metrics {
+            Some(address) => {
+                let serving = metrics::serve(address, service.page()).await;
+                let (bound, page) = serving.map_err(|error| format!("{address}: {error}"))?;
+                log::line(format_args!("metrics at http://{bound}/metrics"));
+                Some(page)
+            }
+            None => None,
+        };
+        log::line(format_args!("shipping host `{host}` to {}", self.to));
+        while let Some(Asked::Reload) = asked.recv().await {
+            match read().and_then(|new| new.settings(&host).map(|settings| (new, settings))) {
+                Ok((new, settings)) => {
+                    service.change(settings);
+                    let is_same =
+                        (&new.listen, &new.spool, new.metrics) == (&self.listen, &self.spool, self.metrics);
+                    let rest =
+                        if is_same { "" } else { "; --listen, --spool and --metrics change with a restart" };
+                    log::line(format_args!("reloaded{rest}"));
+                }
+                Err(error) => log::line(format_args!("not reloaded: {error}")),
+            }
+        }
+        log::line("stopping");
+        let left = service.stop(Duration::from_secs(self.stop_timeout)).await;
+        drop(page);
+        if left > 0 {
+            log::line(format_args!("{left} bytes stay in the spool"));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn settings(&self, host: &Host) -> Result<Settings, String> {
+        Ok(Settings {
+            to: self.destination(host)?,
+            watch: self.watch.clone(),
+            max_len: self.segment_size << 20,
+            max_age: Duration::from_secs(self.segment_age),
+            spool_limit: self.spool_limit << 20,
+        })
+    }
+
+    fn host(&self) -> Result<Host, String> {
+        self.host.clone().map_or_else(system_name, Ok)
+    }
+
+    fn spool(&self) -> Result<Spool, String> {
+        Spool::open(&self.spool).map_err(|error| format!("{}: {error}", self.spool.display()))
     }
 
     fn destination(&self, host: &Host) -> Result<Destination, String> {

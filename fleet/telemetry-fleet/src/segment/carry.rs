@@ -32,9 +32,9 @@ impl Carry {
         parts.push(place);
     }
 
-    /// Takes the places of all unfinished blocks, in their order.
-    pub(crate) fn take(&mut self) -> Vec<Range<u64>> {
-        let mut places: Vec<_> = std::mem::take(&mut self.lanes).into_values().flatten().collect();
+    /// Returns the places of all unfinished blocks, in their order.
+    pub(crate) fn places(&self) -> Vec<Range<u64>> {
+        let mut places: Vec<_> = self.lanes.values().flatten().cloned().collect();
         places.sort_unstable_by_key(|place| place.start);
         places
     }

@@ -2,11 +2,14 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 use telemetry_decode::blocks::Block;
 use telemetry_format::{BlockType, Header};
+use telemetry_schema::Kind;
+
+use crate::segment::priority::Priorities;
 
 /// The blocks of a session's facts, registries, threads and labels so far, in a file.
 ///
@@ -18,10 +21,11 @@ pub(crate) struct Context {
     known: HashSet<Key>,
     /// Fingerprints of the runtime's own registry: its events on thread 0 give labels their texts.
     labels: HashSet<u64>,
+    priorities: Priorities,
 }
 
 /// The start of the runtime's own registry in its canonical form.
-const RUNTIME_REGISTRY: &[u8] = b"[registry]\nname = \"telemetry\"\n";
+pub(crate) const RUNTIME_REGISTRY: &[u8] = b"[registry]\nname = \"telemetry\"\n";
 
 /// Tells blocks apart: type, registry, thread, number of the block, offset, and checksum of the
 /// payload.
@@ -44,7 +48,13 @@ impl Context {
     pub(crate) fn new(path: PathBuf) -> io::Result<Context> {
         File::create(&path)?;
         let labels = telemetry_decode::names::runtime_registry().map(|registry| registry.fingerprint());
-        Ok(Context { path, len: 0, known: HashSet::new(), labels: labels.into_iter().collect() })
+        Ok(Context {
+            path,
+            len: 0,
+            known: HashSet::new(),
+            labels: labels.into_iter().collect(),
+            priorities: Priorities::default(),
+        })
     }
 
     /// Adds a block if it is one that each segment repeats, and says what it is.
@@ -59,12 +69,29 @@ impl Context {
             _ => return Ok(Role::Data),
         }
         let Header { registry, thread, seq, offset, payload_crc, .. } = *header;
-        if !self.known.insert((header.block_type.code(), registry, thread, seq, offset, payload_crc)) {
+        let key = (header.block_type.code(), registry, thread, seq, offset, payload_crc);
+        if self.known.contains(&key) {
             return Ok(Role::Repetition);
         }
-        File::options().append(true).open(&self.path)?.write_all(block.bytes)?;
+        // After a full disk, the same block is written again, to the same place.
+        let mut file = File::options().write(true).open(&self.path)?;
+        file.seek(SeekFrom::Start(self.len))?;
+        file.write_all(block.bytes)?;
         self.len += block.bytes.len() as u64;
+        self.known.insert(key);
+        if header.block_type == BlockType::Registry {
+            self.priorities.learn(registry, block.payload);
+        }
         Ok(if header.block_type == BlockType::Events { Role::Labels } else { Role::Facts })
+    }
+
+    /// Returns the priority of a block.
+    pub(crate) fn priority(&self, header: &Header) -> u8 {
+        if header.block_type == BlockType::Events {
+            self.priorities.of(header.registry, header.kind)
+        } else {
+            Kind::DEFAULT_PRIORITY
+        }
     }
 
     /// Returns the length of all blocks.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use telemetry_decode::blocks::Block;
 
@@ -23,8 +24,8 @@ pub struct Cutter {
     host: Host,
     max_len: u64,
     sessions: BTreeMap<u64, Session>,
-    /// The sessions with an open segment, the oldest first.
-    open: Vec<u64>,
+    /// The sessions and priorities with an open segment, the oldest first.
+    open: Vec<(u64, u8)>,
     done: Vec<Segment>,
 }
 
@@ -40,9 +41,11 @@ pub struct Segment {
     pub len: u64,
     /// Events that are new in this segment.
     pub events: u64,
+    /// The priority of its kinds, from 0 to 9.
+    pub priority: u8,
 }
 
-/// The most sessions with an open segment: each has an open file.
+/// The most open segments: each has an open file.
 const MAX_OPEN: usize = 64;
 
 impl Cutter {
@@ -69,15 +72,38 @@ impl Cutter {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(Session::new(&self.dir.join(format!("{id:016x}")))?),
         };
-        if session.push(block)? >= self.max_len {
-            self.cut(id)?;
-        } else if session.is_open() && !self.open.contains(&id) {
-            self.open.push(id);
-            if self.open.len() > MAX_OPEN {
-                self.cut(self.open[0])?;
+        let (priority, len) = session.push(block)?;
+        if len > 0 && !self.open.contains(&(id, priority)) {
+            self.open.push((id, priority));
+        }
+        if len >= self.max_len {
+            self.cut(id, priority)?;
+        } else if self.open.len() > MAX_OPEN {
+            let (session, priority) = self.open[0];
+            self.cut(session, priority)?;
+        }
+        Ok(std::mem::take(&mut self.done))
+    }
+
+    /// Closes the segments that have been open since before `time`. Returns them.
+    ///
+    /// # Errors
+    /// Those of the file system. This may be called again.
+    pub fn cut_older(&mut self, time: Instant) -> io::Result<Vec<Segment>> {
+        for (id, priority) in self.open.clone() {
+            if self.sessions.get(&id).is_some_and(|session| session.is_older(priority, time)) {
+                self.cut(id, priority)?;
             }
         }
         Ok(std::mem::take(&mut self.done))
+    }
+
+    /// Writes what is gathered of a session to its files, where it outlives this process.
+    ///
+    /// # Errors
+    /// Those of the file system. This may be called again.
+    pub fn flush(&mut self, session: u64) -> io::Result<()> {
+        self.sessions.get_mut(&session).map_or(Ok(()), Session::flush)
     }
 
     /// Closes all open segments, at the end of the stream. Returns the last segments.
@@ -85,22 +111,41 @@ impl Cutter {
     /// # Errors
     /// Those of the file system.
     pub fn finish(mut self) -> io::Result<Vec<Segment>> {
-        while let Some(&session) = self.open.first() {
-            self.cut(session)?;
-        }
-        Ok(self.done)
+        self.cut_all()
     }
 
-    /// Closes the open segment of a session, and gives it its name.
-    fn cut(&mut self, session: u64) -> io::Result<()> {
-        self.open.retain(|&open| open != session);
-        let closed = self.sessions.get_mut(&session).map(Session::cut).transpose()?.flatten();
-        let Some(Closed { path, len, start_ns, events, intervals }) = closed else { return Ok(()) };
-        let name = SegmentName { host: self.host.clone(), session, start_ns, intervals };
-        let text = name.to_string();
-        let named = self.dir.join(Path::new(&text).file_name().unwrap_or_default());
-        std::fs::rename(&path, &named)?;
-        self.done.push(Segment { name, path: named, len, events });
+    /// Closes all open segments. Returns them.
+    ///
+    /// # Errors
+    /// Those of the file system. This may be called again.
+    pub fn cut_all(&mut self) -> io::Result<Vec<Segment>> {
+        while let Some(&(session, priority)) = self.open.first() {
+            self.cut(session, priority)?;
+        }
+        Ok(std::mem::take(&mut self.done))
+    }
+
+    /// Closes the open segment of a session and a priority, and gives it its name.
+    fn cut(&mut self, session: u64, priority: u8) -> io::Result<()> {
+        let (dir, host) = (&self.dir, &self.host);
+        let name = |closed: &Closed| {
+            let Closed { start_ns, intervals, .. } = *closed;
+            SegmentName { host: host.clone(), session, start_ns, intervals }
+        };
+        let path = |closed: &Closed| {
+            let text = name(closed).to_string();
+            dir.join(Path::new(&text).file_name().unwrap_or_default())
+        };
+        let closed = match self.sessions.get_mut(&session) {
+            Some(session) => session.cut(priority, path)?,
+            None => None,
+        };
+        self.open.retain(|&open| open != (session, priority));
+        if let Some(closed) = closed {
+            let name = name(&closed);
+            let Closed { path, len, events, .. } = closed;
+            self.done.push(Segment { name, path, len, events, priority });
+        }
         Ok(())
     }
 }

@@ -8,9 +8,12 @@ mod cutter;
 mod inspect;
 mod interval;
 mod name;
+mod priority;
 mod session;
+mod shed;
 
 pub use cutter::{Cutter, Segment};
 pub use inspect::Inspector;
 pub use interval::{Interval, checksum};
 pub use name::{Host, SegmentName};
+pub use shed::shed;

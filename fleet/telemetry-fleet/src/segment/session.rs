@@ -1,12 +1,14 @@
-//! The open segment of one session.
+//! The open segments of one session.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use telemetry_decode::blocks::Block;
 use telemetry_format::{BlockType, Header};
+use telemetry_schema::Kind;
 
 use crate::segment::carry::Carry;
 use crate::segment::context::{Context, Role};
@@ -15,6 +17,13 @@ use crate::segment::interval::{Interval, checksum};
 /// A session whose blocks are cut into segments.
 pub(crate) struct Session {
     context: Context,
+    stem: PathBuf,
+    /// Kinds of one priority are in segments of their own.
+    classes: BTreeMap<u8, Class>,
+}
+
+/// The segments of one priority.
+struct Class {
     /// The file of the open segment.
     path: PathBuf,
     carry: Carry,
@@ -25,11 +34,15 @@ pub(crate) struct Session {
 
 /// A file that grows.
 struct Open {
-    file: BufWriter<File>,
-    len: u64,
+    file: File,
+    /// Bytes that are not in the file. They are written as a whole, again after a full disk.
+    buffer: Vec<u8>,
+    /// Bytes in the file.
+    written: u64,
     /// Bytes of blocks that are in no other segment.
     data: u64,
     start_ns: u64,
+    since: Instant,
     intervals: Vec<Interval>,
 }
 
@@ -42,77 +55,117 @@ pub(crate) struct Closed {
     pub(crate) intervals: u32,
 }
 
+/// Bytes that are gathered before they are written.
+const BUFFER: usize = 1 << 16;
+
 impl Session {
-    /// A session with files `stem` with the endings `.open` and `.context`.
+    /// A session with files `stem` with the endings `.pN.open` and `.context`.
     pub(crate) fn new(stem: &Path) -> io::Result<Session> {
         let context = Context::new(stem.with_extension("context"))?;
-        let path = stem.with_extension("open");
-        Ok(Session { context, path, carry: Carry::default(), carried: Vec::new(), open: None })
+        Ok(Session { context, stem: stem.to_owned(), classes: BTreeMap::new() })
     }
 
-    /// Says whether a segment is open.
-    pub(crate) fn is_open(&self) -> bool {
-        self.open.is_some()
+    /// Says whether the segment of a priority has been open since before `time`.
+    pub(crate) fn is_older(&self, priority: u8, time: Instant) -> bool {
+        let open = self.classes.get(&priority).and_then(|class| class.open.as_ref());
+        open.is_some_and(|open| open.since < time)
     }
 
-    /// Adds a block. Returns the number of bytes that the open segment has beyond the context.
-    pub(crate) fn push(&mut self, block: &Block<'_>) -> io::Result<u64> {
+    /// Adds a block. Returns its priority, and the number of bytes that the open segment of this
+    /// priority has beyond the context. If this fails, the same block may be added again.
+    pub(crate) fn push(&mut self, block: &Block<'_>) -> io::Result<(u8, u64)> {
         let context = self.context.len();
         let role = self.context.add(block)?;
-        match (role, &mut self.open) {
-            (Role::Repetition, _) => return Ok(self.data()),
-            // It is at the start of the next segment.
-            (Role::Facts, None) => return Ok(0),
-            (_, None) => self.open(context, block.header.base_wall)?,
-            _ => {}
+        let priority = match role {
+            Role::Labels => Kind::DEFAULT_PRIORITY,
+            _ => self.context.priority(&block.header),
+        };
+        if role == Role::Repetition {
+            return Ok((priority, 0));
         }
-        let open = self.open.as_mut().expect("opened above");
-        let place = open.write(block.bytes)?;
-        if role != Role::Facts {
-            open.data += block.bytes.len() as u64;
+        if role != Role::Data {
+            // A segment that is not open begins with it.
+            for open in self.classes.values_mut().filter_map(|class| class.open.as_mut()) {
+                open.write(block.bytes)?;
+            }
         }
+        if role == Role::Facts {
+            return Ok((priority, 0));
+        }
+        let stem = &self.stem;
+        let class = self.classes.entry(priority).or_insert_with(|| Class {
+            path: stem.with_extension(format!("p{priority}.open")),
+            carry: Carry::default(),
+            carried: Vec::new(),
+            open: None,
+        });
+        // Labels went to all open segments above.
+        let is_written = role == Role::Labels && class.open.is_some();
+        if class.open.is_none() {
+            class.open(&self.context, context, block.header.base_wall)?;
+        }
+        let open = class.open.as_mut().expect("opened above");
+        let (start, len) = (open.len(), block.bytes.len() as u64);
+        if !is_written {
+            open.write(block.bytes)?;
+        }
+        open.data += len;
         if block.header.block_type == BlockType::Events {
             open.intervals.push(Interval::of(&block.header));
             if role == Role::Data {
-                self.carry.note(&block.header, place);
+                class.carry.note(&block.header, start..start + len);
             }
         }
-        Ok(self.data())
+        Ok((priority, open.data))
     }
 
-    /// Closes the open segment, so that its file is whole and on disk. Returns `None` if there is
-    /// none.
-    pub(crate) fn cut(&mut self) -> io::Result<Option<Closed>> {
-        let Some(Open { file, len, start_ns, intervals, .. }) = self.open.take() else {
-            return Ok(None);
-        };
-        let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        self.carried.clear();
-        for place in self.carry.take() {
-            file.seek(SeekFrom::Start(place.start))?;
-            (&file).take(place.end - place.start).read_to_end(&mut self.carried)?;
+    /// Writes what is gathered to the files, where it outlives this process.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.classes.values_mut().filter_map(|class| class.open.as_mut()).try_for_each(Open::flush)
+    }
+
+    /// Closes the open segment of a priority, so that its file is whole and on disk, under a name
+    /// that
+    /// `name` gives it. Returns `None` if there is none. If this fails, it may be called again.
+    pub(crate) fn cut(
+        &mut self,
+        priority: u8,
+        name: impl FnOnce(&Closed) -> PathBuf,
+    ) -> io::Result<Option<Closed>> {
+        let Some(class) = self.classes.get_mut(&priority) else { return Ok(None) };
+        let Some(open) = &mut class.open else { return Ok(None) };
+        open.flush()?;
+        open.file.sync_all()?;
+        let mut carried = Vec::new();
+        for place in class.carry.places() {
+            open.file.seek(SeekFrom::Start(place.start))?;
+            (&open.file).take(place.end - place.start).read_to_end(&mut carried)?;
         }
-        file.sync_all()?;
-        let events = intervals.iter().map(|interval| u64::from(interval.events)).sum();
-        Ok(Some(Closed { path: self.path.clone(), len, start_ns, events, intervals: checksum(&intervals) }))
+        let events = open.intervals.iter().map(|interval| u64::from(interval.events)).sum();
+        let (len, start_ns, intervals) = (open.written, open.start_ns, checksum(&open.intervals));
+        let mut closed = Closed { path: class.path.clone(), len, start_ns, events, intervals };
+        closed.path = name(&closed);
+        std::fs::rename(&class.path, &closed.path)?;
+        (class.open, class.carry, class.carried) = (None, Carry::default(), carried);
+        Ok(Some(closed))
     }
+}
 
-    fn data(&self) -> u64 {
-        self.open.as_ref().map_or(0, |open| open.data)
-    }
-
-    /// Begins a segment with the first `context` bytes of the context, and with the parts of
-    /// unfinished blocks.
-    fn open(&mut self, context: u64, start_ns: u64) -> io::Result<()> {
+impl Class {
+    /// Begins a segment with the first `len` bytes of the context, and with the parts of unfinished
+    /// blocks.
+    fn open(&mut self, context: &Context, len: u64, start_ns: u64) -> io::Result<()> {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&self.path)?;
-        let file = BufWriter::with_capacity(1 << 16, file);
-        let mut open = Open { file, len: 0, data: 0, start_ns, intervals: Vec::new() };
-        open.len = self.context.copy_to(&mut open.file, context)?;
+        let (buffer, intervals, since) = (Vec::new(), Vec::new(), Instant::now());
+        let mut open = Open { file, buffer, written: 0, data: 0, start_ns, since, intervals };
+        open.written = context.copy_to(&mut open.file, len)?;
         let mut carried = &self.carried[..];
         while !carried.is_empty() {
             let header = Header::decode(carried, crc32c::crc32c).map_err(io::Error::other)?;
             let (part, rest) = carried.split_at(header.block_len() as usize);
-            self.carry.note(&header, open.write(part)?);
+            let start = open.len();
+            open.write(part)?;
+            self.carry.note(&header, start..open.len());
             carried = rest;
         }
         self.open = Some(open);
@@ -121,10 +174,25 @@ impl Session {
 }
 
 impl Open {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<Range<u64>> {
-        let start = self.len;
-        self.file.write_all(bytes)?;
-        self.len += bytes.len() as u64;
-        Ok(start..self.len)
+    /// Returns the length of the segment.
+    fn len(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    /// Adds bytes. If this fails, it has added nothing.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.written))?;
+        self.file.write_all(&self.buffer)?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
     }
 }

@@ -3,18 +3,64 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Condvar, Mutex};
 
 use crate::authority::{Authority, Validity};
 use crate::ship::{Host, Said, said};
+
+/// The lines on a process's standard error so far.
+pub(crate) struct Log {
+    gathered: Arc<(Mutex<Gathered>, Condvar)>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    lines: Vec<String>,
+    is_ended: bool,
+}
+
+impl Log {
+    pub(crate) fn of(stderr: ChildStderr) -> Log {
+        let gathered = Arc::new((Mutex::<Gathered>::default(), Condvar::new()));
+        let to = gathered.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                to.0.lock().unwrap().lines.push(line);
+                to.1.notify_all();
+            }
+            to.0.lock().unwrap().is_ended = true;
+            to.1.notify_all();
+        });
+        Log { gathered }
+    }
+
+    /// Waits for a line that contains a text.
+    pub(crate) fn wait_for(&self, text: &str) -> String {
+        let mut gathered = self.gathered.0.lock().unwrap();
+        loop {
+            if let Some(line) = gathered.lines.iter().find(|line| line.contains(text)) {
+                return line.clone();
+            }
+            assert!(!gathered.is_ended, "no `{text}` in {:?}", gathered.lines);
+            gathered = self.gathered.1.wait(gathered).unwrap();
+        }
+    }
+
+    /// Waits for its end, and returns all lines.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut gathered = self.gathered.0.lock().unwrap();
+        while !gathered.is_ended {
+            gathered = self.gathered.1.wait(gathered).unwrap();
+        }
+        gathered.lines.clone()
+    }
+}
 
 /// A collector that runs, killed when dropped.
 pub(crate) struct Collector {
     pub(crate) child: Child,
     pub(crate) port: u16,
-    log: Arc<Mutex<Vec<String>>>,
-    reader: Option<JoinHandle<()>>,
+    log: Log,
 }
 
 impl Drop for Collector {
@@ -32,19 +78,9 @@ impl Collector {
 
     pub(crate) fn of(command: &mut Command) -> Collector {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let (mut lines, mut line) = (Vec::new(), String::new());
-        let port = loop {
-            line.clear();
-            assert!(stderr.read_line(&mut line).unwrap() > 0, "it has ended: {lines:?}");
-            if let Some(address) = line.trim().strip_prefix("collecting at tls://") {
-                break address.rsplit_once(':').unwrap().1.parse().unwrap();
-            }
-            lines.push(line.trim_end().to_owned());
-        };
-        let log = Arc::new(Mutex::new(lines));
-        let reader = Some(gather(stderr, log.clone()));
-        Collector { child, port, log, reader }
+        let log = Log::of(child.stderr.take().unwrap());
+        let port = log.wait_for("collecting at tls://").rsplit_once(':').unwrap().1.parse().unwrap();
+        Collector { child, port, log }
     }
 
     pub(crate) fn kill(&mut self) {
@@ -52,32 +88,16 @@ impl Collector {
         let _ = self.child.wait();
     }
 
-    /// Kills it, and returns all lines of its log.
+    /// Kills it, and returns the lines of its log after the first.
     pub(crate) fn log(mut self) -> Vec<String> {
         self.kill();
-        let _ = self.reader.take().unwrap().join();
-        std::mem::take(&mut *self.log.lock().unwrap())
+        self.log.lines().split_off(1)
     }
 
     /// Waits for a line that contains a text.
     pub(crate) fn wait_for(&self, text: &str) -> String {
-        loop {
-            let found = self.log.lock().unwrap().iter().find(|line| line.contains(text)).cloned();
-            if let Some(line) = found {
-                return line;
-            }
-            assert!(!self.reader.as_ref().unwrap().is_finished(), "no `{text}` in {:?}", self.log);
-            std::thread::yield_now();
-        }
+        self.log.wait_for(text)
     }
-}
-
-fn gather(stderr: BufReader<ChildStderr>, to: Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
-    std::thread::spawn(move || {
-        for line in stderr.lines().map_while(Result::ok) {
-            to.lock().unwrap().push(line);
-        }
-    })
 }
 
 /// A host, an authority, and the files of a collector.

@@ -2,6 +2,9 @@
 
 mod authority;
 mod collect;
+#[cfg(unix)]
+mod daemon;
+mod deploy;
 mod hostile;
 mod rows;
 mod s3;

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use telemetry_decode::Registry;
 use telemetry_decode::blocks::{Blocks, Piece};
-use telemetry_fleet::segment::{Cutter, Host, Segment};
+use telemetry_fleet::segment::{Cutter, Host, Segment, shed};
 use telemetry_testing::made::{Plan, make, registry};
 
 use crate::rows::rows;
@@ -25,11 +26,25 @@ fn cut(dir: &Path, stream: &[u8], max_len: u64) -> Vec<Segment> {
     segments
 }
 
+/// The registry, with a priority of its own for each kind.
+pub(crate) fn with_priorities() -> Registry {
+    let mut registry = registry();
+    for (kind, priority) in registry.kinds.iter_mut().zip([2, 5, 9]) {
+        kind.priority = priority;
+    }
+    registry
+}
+
 /// Checks the segments of a stream against the stream.
 fn check(plan: &Plan, max_len: u64) -> Vec<Segment> {
-    let stream = make(&registry(), plan).stream;
-    let dir = tempfile::tempdir().unwrap();
-    let segments = cut(dir.path(), &stream, max_len);
+    check_registry(&registry(), plan, max_len)
+}
+
+fn check_registry(registry: &Registry, plan: &Plan, max_len: u64) -> Vec<Segment> {
+    let stream = make(registry, plan).stream;
+    // It stays, because callers read the segments.
+    let dir = tempfile::tempdir().unwrap().keep();
+    let segments = cut(&dir, &stream, max_len);
     let wanted = rows(&stream);
     let (mut found, mut all) = (BTreeSet::new(), Vec::new());
     for segment in &segments {
@@ -46,7 +61,7 @@ fn check(plan: &Plan, max_len: u64) -> Vec<Segment> {
     assert_eq!(events, wanted.len() as u64, "each event is new in one segment");
     let names: BTreeSet<_> = segments.iter().map(|segment| segment.name.to_string()).collect();
     assert_eq!(names.len(), segments.len(), "names differ");
-    let left = std::fs::read_dir(dir.path()).unwrap().count();
+    let left = std::fs::read_dir(&dir).unwrap().count();
     assert_eq!(left, segments.len(), "no other file is left");
     let again = tempfile::tempdir().unwrap();
     let again = cut(again.path(), &stream, max_len);
@@ -82,6 +97,59 @@ fn sessions_have_segments_of_their_own() {
 #[test]
 fn losses_and_compressed_blocks_stay() {
     check(&Plan { events: 500, lose: 7, compress: true, ..Plan::default() }, 3_000);
+}
+
+#[test]
+fn kinds_of_other_priorities_are_apart() {
+    let registry = with_priorities();
+    let plan = Plan { events: 2000, threads: 3, block_size: 1024, flush: 5, ..Plan::default() };
+    let segments = check_registry(&registry, &plan, 20_000);
+    for segment in &segments {
+        let bytes = std::fs::read(&segment.path).unwrap();
+        let priority =
+            |row: &crate::rows::Row| registry.kinds.iter().find(|kind| kind.bit == row.2).unwrap().priority;
+        assert!(rows(&bytes).iter().all(|row| priority(row) == segment.priority));
+    }
+    let priorities: BTreeSet<_> = segments.iter().map(|segment| segment.priority).collect();
+    assert_eq!(priorities.len(), 3, "{priorities:?}");
+}
+
+#[test]
+fn a_segment_that_is_shed_tells_its_intervals() {
+    let registry = with_priorities();
+    let plan = Plan { events: 3000, block_size: 1024, flush: 5, lose: 50, ..Plan::default() };
+    let stream = make(&registry, &plan).stream;
+    let (dir, sheds) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (mut all, mut lost, mut claimed) = (Vec::new(), BTreeSet::new(), 0);
+    for (number, segment) in cut(dir.path(), &stream, 10_000).iter().enumerate() {
+        let bytes = std::fs::read(&segment.path).unwrap();
+        let left = shed(&segment.path, &host(), sheds.path()).unwrap();
+        if let Some((left, events)) = left.filter(|_| number % 3 == 1) {
+            assert_eq!(rows(&std::fs::read(&left.path).unwrap()), []);
+            assert_eq!(left.name.session, segment.name.session);
+            let again = shed(&left.path, &host(), sheds.path()).unwrap();
+            assert_eq!(again, None, "it has nothing left");
+            claimed += events;
+            lost.extend(rows(&bytes));
+            all.extend(std::fs::read(&left.path).unwrap());
+        } else {
+            all.extend(bytes);
+        }
+    }
+    // Parts that the next segment repeats are not lost.
+    let found: BTreeSet<_> = rows(&all).into_iter().collect();
+    lost.retain(|row| !found.contains(row));
+    assert!(!lost.is_empty() && claimed >= lost.len() as u64);
+    assert_eq!(found.len() + lost.len(), rows(&stream).len());
+    let intervals = crate::rows::shed_of(&all);
+    for row in &lost {
+        assert!(
+            intervals.iter().any(|(lane, range)| *lane == (row.0, row.1, row.2) && range.contains(&row.3)),
+            "{row:?}"
+        );
+    }
+    let told: u64 = intervals.iter().map(|(_, range)| range.end - range.start).sum();
+    assert_eq!(told, claimed);
 }
 
 #[test]

@@ -1,0 +1,64 @@
+//! What a shipper has done, for its page of metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::metrics::{Page, one};
+use crate::wire::Status;
+
+/// Counters since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Figures {
+    pub(crate) connections: AtomicU64,
+    pub(crate) received: AtomicU64,
+    pub(crate) cut: AtomicU64,
+    pub(crate) events: AtomicU64,
+    pub(crate) stored: AtomicU64,
+    pub(crate) were_there: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    pub(crate) sent_bytes: AtomicU64,
+    pub(crate) errors: AtomicU64,
+    pub(crate) damaged: AtomicU64,
+    pub(crate) shed_segments: AtomicU64,
+    pub(crate) shed_events: AtomicU64,
+}
+
+impl Figures {
+    /// Returns the page of metrics.
+    pub(crate) fn page(&self, status: Status) -> Page {
+        let mut page = Page::default();
+        let get = |value: &AtomicU64| one(value.load(Ordering::Relaxed));
+        page.gauge("ship_connections", "Programs that are connected.", get(&self.connections));
+        page.counter("ship_received_bytes_total", "Bytes of blocks that programs sent.", get(&self.received));
+        page.counter("ship_cut_segments_total", "Segments that were cut.", get(&self.cut));
+        page.counter("ship_cut_events_total", "Events of segments that were cut.", get(&self.events));
+        let outcomes =
+            [("stored", &self.stored), ("were_there", &self.were_there), ("refused", &self.refused)];
+        let outcomes = outcomes
+            .map(|(outcome, value)| (format!("{{outcome=\"{outcome}\"}}"), value.load(Ordering::Relaxed)));
+        page.counter("ship_segments_total", "Segments that were sent, by outcome.", outcomes);
+        page.counter("ship_bytes_total", "Bytes of segments that were sent.", get(&self.sent_bytes));
+        page.counter(
+            "ship_errors_total",
+            "Segments that could not be sent, and are tried again.",
+            get(&self.errors),
+        );
+        page.counter(
+            "ship_damaged_bytes_total",
+            "Bytes of streams that are in no block.",
+            get(&self.damaged),
+        );
+        page.counter("ship_shed_segments_total", "Segments that were shed.", get(&self.shed_segments));
+        page.counter("ship_shed_events_total", "Events that were shed.", get(&self.shed_events));
+        page.gauge("ship_spool_bytes", "Bytes of segments in the spool.", one(status.spool));
+        let age = match status.oldest_ns {
+            0 => 0,
+            oldest => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+                now.saturating_sub(oldest / 1_000_000_000)
+            }
+        };
+        page.gauge("ship_spool_age_seconds", "Age of the oldest segment in the spool.", one(age));
+        page
+    }
+}

@@ -1,0 +1,161 @@
+//! Streams of programs that are connected.
+
+use std::io::{self, ErrorKind, Read};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use telemetry_decode::blocks::{Blocks, Piece};
+
+use crate::daemon::queue::Queue;
+use crate::log;
+use crate::segment::{Cutter, Segment};
+
+/// How often a thread that waits looks whether to stop.
+pub(crate) const TICK: Duration = Duration::from_millis(200);
+
+/// Programs at a time.
+const MAX_PROGRAMS: u64 = 256;
+
+/// The open segments of all programs.
+pub(crate) struct Live {
+    pub(crate) queue: Arc<Queue>,
+    cutter: Mutex<Cutter>,
+    pub(crate) stop: AtomicBool,
+    /// Milliseconds after which a segment is closed.
+    max_age: AtomicU64,
+}
+
+impl Live {
+    pub(crate) fn new(queue: Arc<Queue>, max_len: u64, max_age: Duration) -> Live {
+        let cutter = Cutter::new(queue.spool.live_dir(), queue.host.clone(), max_len);
+        let live = Live {
+            queue,
+            cutter: Mutex::new(cutter),
+            stop: AtomicBool::new(false),
+            max_age: AtomicU64::new(0),
+        };
+        live.set_age(max_age);
+        live
+    }
+
+    pub(crate) fn set_age(&self, age: Duration) {
+        self.max_age.store(age.as_millis().try_into().unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Reads a program on a new thread.
+    pub(crate) fn accept(self: &Arc<Self>, connection: impl Read + Send + 'static, peer: String) {
+        let connections = &self.queue.figures.connections;
+        if connections.load(Ordering::Relaxed) >= MAX_PROGRAMS {
+            return log::line(format_args!("{peer}: refused, beyond {MAX_PROGRAMS} programs at a time"));
+        }
+        connections.fetch_add(1, Ordering::Relaxed);
+        let own = self.clone();
+        let thread = std::thread::Builder::new().name("program".to_owned());
+        let spawned = thread.spawn(move || {
+            own.receive(connection, &peer);
+            own.queue.figures.connections.fetch_sub(1, Ordering::Relaxed);
+        });
+        if let Err(error) = spawned {
+            connections.fetch_sub(1, Ordering::Relaxed);
+            log::line(format_args!("a program is refused: cannot start a thread: {error}"));
+        }
+    }
+
+    /// Takes the blocks of a program until it ends or the shipper stops.
+    fn receive(&self, connection: impl Read + Send, peer: &str) {
+        let mut blocks = Blocks::new(UntilStop { live: self, connection });
+        loop {
+            match blocks.next() {
+                Ok(Some(Piece::Block(block))) => {
+                    let segments = self.retry(|| self.cutter().push(&block));
+                    // What is read outlives this process, if it is killed.
+                    self.retry(|| self.cutter().flush(block.header.session));
+                    self.add(&segments.unwrap_or_default());
+                    self.queue.figures.received.fetch_add(block.bytes.len() as u64, Ordering::Relaxed);
+                    // Nothing more is read while the spool is full of what cannot be shed.
+                    while !self.queue.wait_for_space(0, TICK) && !self.is_stopping() {}
+                }
+                Ok(Some(Piece::Damage(found, _))) => {
+                    let bytes = found.range.end - found.range.start;
+                    self.queue.figures.damaged.fetch_add(bytes, Ordering::Relaxed);
+                    if !self.is_stopping() {
+                        log::line(format_args!("warning: {peer}: {bytes} bytes that are no block"));
+                    }
+                }
+                Ok(None) => return,
+                Err(error) => return log::line(format_args!("{peer}: {error}")),
+            }
+        }
+    }
+
+    /// Closes segments that are old enough.
+    pub(crate) fn cut_old(&self) {
+        let age = Duration::from_millis(self.max_age.load(Ordering::Relaxed));
+        let Some(time) = Instant::now().checked_sub(age) else { return };
+        let segments = self.retry(|| self.cutter().cut_older(time));
+        self.add(&segments.unwrap_or_default());
+    }
+
+    /// Closes all segments.
+    pub(crate) fn cut_all(&self) {
+        let segments = self.retry(|| self.cutter().cut_all());
+        self.add(&segments.unwrap_or_default());
+    }
+
+    fn add(&self, segments: &[Segment]) {
+        for segment in segments {
+            self.retry(|| self.queue.add(segment));
+        }
+    }
+
+    /// Tries until it succeeds: a full disk may have space later, and until then nothing is read.
+    /// Returns `None` if the shipper stops. What is in no segment then stays in the directory of
+    /// open segments.
+    fn retry<T>(&self, mut work: impl FnMut() -> io::Result<T>) -> Option<T> {
+        let mut is_told = false;
+        loop {
+            let error = match work() {
+                Ok(done) => return Some(done),
+                Err(error) => error,
+            };
+            if !std::mem::replace(&mut is_told, true) {
+                log::line(format_args!("warning: the spool: {error}; nothing is read until it has space"));
+            }
+            if self.is_stopping() {
+                return None;
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+
+    fn cutter(&self) -> MutexGuard<'_, Cutter> {
+        self.cutter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection that ends when the shipper stops.
+struct UntilStop<'a, C> {
+    live: &'a Live,
+    connection: C,
+}
+
+impl<C: Read> Read for UntilStop<'_, C> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.connection.read(to) {
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    if self.live.is_stopping() {
+                        return Ok(0);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! A shipper that runs all the time: takes streams of programs and closed files, and sends
+//! segments.
+//!
+//! May use everything but the collector. Threads of their own read programs and directories,
+//! because these block; one task sends.
+
+mod figures;
+mod live;
+mod queue;
+mod send;
+mod service;
+mod watch;
+
+pub use service::{Listen, Service, Settings};

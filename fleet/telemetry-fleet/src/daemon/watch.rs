@@ -1,0 +1,115 @@
+//! Directories with closed files of `rotate:`.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+use telemetry_decode::blocks::{Blocks, Piece};
+
+use crate::daemon::live::{Live, TICK};
+use crate::failpoint::failpoint;
+use crate::log;
+use crate::segment::{Cutter, Segment};
+
+/// A file that was written to within this time may be about to be locked by its program.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// The directories that are watched.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// Files that cannot be read, which are reported once.
+    reported: HashSet<PathBuf>,
+}
+
+impl Watch {
+    /// Takes all closed files of the directories.
+    pub(crate) fn pass(&mut self, dirs: &[PathBuf], live: &Live, max_len: u64) {
+        let mut files = Vec::new();
+        for dir in dirs {
+            match closed_files(dir) {
+                Ok(found) => files.extend(found),
+                Err(error) => self.report(dir, &error),
+            }
+        }
+        // The oldest first.
+        files.sort();
+        for (_, path) in files {
+            match take(&path, live, max_len) {
+                Ok(()) => {
+                    self.reported.remove(&path);
+                }
+                Err(_) if live.is_stopping() => return,
+                Err(error) => return self.report(&path, &error),
+            }
+        }
+    }
+
+    fn report(&mut self, path: &Path, error: &io::Error) {
+        if self.reported.insert(path.to_owned()) {
+            log::line(format_args!("warning: {}: {error}; tried again", path.display()));
+        }
+    }
+}
+
+/// Returns the streams of a directory that no program writes to, with the time of the last change.
+fn closed_files(dir: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let is_stream = path.extension().is_some_and(|extension| extension == "tel");
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        if !is_stream || !metadata.is_file() {
+            continue;
+        }
+        let modified = metadata.modified()?;
+        let is_quiet = modified.elapsed().is_ok_and(|age| age >= QUIET);
+        // A program locks the file that it writes to.
+        if is_quiet && File::open(&path).is_ok_and(|file| file.try_lock_shared().is_ok()) {
+            found.push((modified, path));
+        }
+    }
+    Ok(found)
+}
+
+/// Cuts a file into segments of the spool, then removes it.
+fn take(path: &Path, live: &Live, max_len: u64) -> io::Result<()> {
+    let queue = &live.queue;
+    let add = |segments: Vec<Segment>| {
+        segments.iter().try_for_each(|segment| {
+            // Files wait where they are: nothing is shed for them.
+            while !queue.wait_for_space(segment.len, TICK) {
+                if live.is_stopping() {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+            }
+            queue.add(segment)
+        })
+    };
+    let mut cutter = Cutter::new(queue.spool.open_dir(), queue.host.clone(), max_len);
+    let mut blocks = Blocks::new(File::open(path)?);
+    let mut damaged = 0;
+    while let Some(piece) = blocks.next()? {
+        match piece {
+            Piece::Block(block) => add(cutter.push(&block)?)?,
+            Piece::Damage(found, _) => {
+                let bytes = found.range.end - found.range.start;
+                damaged += bytes;
+                let at = found.range.start;
+                log::line(format_args!("warning: {}: {bytes} damaged bytes at offset {at}", path.display()));
+            }
+        }
+    }
+    add(cutter.finish()?)?;
+    failpoint("ship-before-file-removed");
+    queue.figures.damaged.fetch_add(damaged, Ordering::Relaxed);
+    if damaged == 0 {
+        return fs::remove_file(path);
+    }
+    // A person may want to see it.
+    let mut kept = path.as_os_str().to_owned();
+    kept.push(".damaged");
+    fs::rename(path, kept)
+}

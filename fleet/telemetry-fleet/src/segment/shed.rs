@@ -1,0 +1,105 @@
+//! What is left of a segment whose events are shed: facts, labels, and the intervals.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use telemetry_decode::blocks::{Blocks, Piece};
+use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
+
+use crate::segment::context::RUNTIME_REGISTRY;
+use crate::segment::cutter::Segment;
+use crate::segment::interval::{Interval, checksum};
+use crate::segment::name::{Host, SegmentName};
+
+/// Writes to `dir` what is left of the segment in `file` without its events: the facts, the labels,
+/// and for each run of events of a lane two parts without events, as `docs/format.md` in the
+/// repository says.
+///
+/// Returns the new segment and the number of events that are shed, or `None` if there are none.
+///
+/// # Errors
+/// Those of the files.
+pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment, u64)>> {
+    let mut blocks = Blocks::new(File::open(file)?);
+    let mut left = Vec::new();
+    let mut labels: Vec<_> =
+        telemetry_decode::names::runtime_registry().map(|own| own.fingerprint()).into_iter().collect();
+    let mut lanes: BTreeMap<(u64, u32, u8), Vec<Run>> = BTreeMap::new();
+    let (mut sync, mut session) = (Vec::new(), 0);
+    while let Some(piece) = blocks.next()? {
+        let Piece::Block(block) = piece else { continue };
+        let header = block.header.clone();
+        session = header.session;
+        match header.block_type {
+            BlockType::Events if header.thread != 0 || !labels.contains(&header.registry) => {
+                add(lanes.entry((header.registry, header.thread, header.kind)).or_default(), header);
+            }
+            // The last one has all that the others say.
+            BlockType::Sync => sync = block.bytes.to_vec(),
+            block_type => {
+                if block_type == BlockType::Registry && block.payload.starts_with(RUNTIME_REGISTRY) {
+                    labels.push(header.registry);
+                }
+                left.extend_from_slice(block.bytes);
+            }
+        }
+    }
+    let (mut intervals, mut start_ns, mut events) = (Vec::new(), u64::MAX, 0);
+    for run in lanes.values().flatten() {
+        for header in run.parts() {
+            intervals.push(Interval::of(&header));
+            start_ns = start_ns.min(header.base_wall);
+            left.extend_from_slice(&header.encode(crc32c::crc32c));
+        }
+        events += run.end - run.first.before;
+    }
+    if events == 0 {
+        return Ok(None);
+    }
+    left.extend_from_slice(&sync);
+    let name = SegmentName { host: host.clone(), session, start_ns, intervals: checksum(&intervals) };
+    let text = name.to_string();
+    let path = dir.join(Path::new(&text).file_name().unwrap_or_default());
+    let mut file = File::create(&path)?;
+    file.write_all(&left)?;
+    file.sync_all()?;
+    Ok(Some((Segment { name, path, len: left.len() as u64, events: 0, priority: 9 }, events)))
+}
+
+/// Events of a lane with consecutive numbers.
+struct Run {
+    first: Header,
+    last: Header,
+    end: u64,
+}
+
+fn add(runs: &mut Vec<Run>, header: Header) {
+    let end = header.before + u64::from(header.events);
+    match runs.last_mut() {
+        Some(run) if header.before <= run.end => (run.last, run.end) = (header, end.max(run.end)),
+        _ => runs.push(Run { first: header.clone(), last: header, end }),
+    }
+}
+
+impl Run {
+    /// Returns the headers of the two parts.
+    fn parts(&self) -> [Header; 2] {
+        let empty = |header: &Header, before, offset, flags| Header {
+            before,
+            offset,
+            flags,
+            header_len: HEADER_LEN as u16,
+            codec: 0,
+            events: 0,
+            payload_len: 0,
+            unpacked_len: 0,
+            payload_crc: 0,
+            ..header.clone()
+        };
+        let (first, last) = (&self.first, &self.last);
+        let begin = Header { end_ticks: first.base_ticks, ..empty(first, first.before, first.offset, 0) };
+        [begin, empty(last, self.end, last.offset + last.unpacked_len, flags::SHED)]
+    }
+}

@@ -1,0 +1,257 @@
+//! `telemetry-fleet ship` that runs until it is stopped.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use telemetry_testing::made::{Plan, make};
+
+use crate::collect::{Collector, Fleet, Log, with};
+use crate::rows::{Row, rows, shed_of};
+use crate::segments::with_priorities;
+use crate::ship::files_in;
+
+/// A shipper that runs, killed when dropped.
+pub(crate) struct Daemon {
+    pub(crate) child: Child,
+    pub(crate) log: Log,
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Daemon {
+    pub(crate) fn start(command: &mut Command) -> Daemon {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = Log::of(child.stderr.take().unwrap());
+        let daemon = Daemon { child, log };
+        daemon.log.wait_for("shipping host `h7` to ");
+        daemon
+    }
+
+    /// Returns what follows a text in the log.
+    fn said(&self, text: &str) -> String {
+        self.log.wait_for(text).split_once(text).unwrap().1.trim_end_matches('`').to_owned()
+    }
+
+    /// Stops it, and returns its log.
+    pub(crate) fn stop(mut self) -> Vec<String> {
+        signal(&self.child, "-TERM");
+        assert!(self.child.wait().unwrap().success(), "{:?}", self.log.lines());
+        self.log.lines()
+    }
+
+    /// The value of a metric.
+    fn metric(&self, name: &str) -> u64 {
+        let url = self.said("metrics at http://");
+        let address = url.trim_end_matches("/metrics");
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        let mut page = String::new();
+        stream.read_to_string(&mut page).unwrap();
+        let line = page
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .unwrap_or_else(|| panic!("{name} in {page}"));
+        line.trim().parse().unwrap()
+    }
+
+    /// Waits until all bytes of streams have come.
+    fn wait_for_bytes(&self, streams: &[&[u8]]) {
+        let bytes: usize = streams.iter().map(|stream| stream.len()).sum();
+        while self.metric("telemetry_ship_received_bytes_total ") != bytes as u64 {
+            std::thread::yield_now();
+        }
+    }
+}
+
+pub(crate) fn signal(child: &Child, signal: &str) {
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// The command, without the files of the host.
+pub(crate) fn command(fleet: &Fleet, port: u16, options: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-fleet"));
+    command.args(["ship", "--host=h7", "--segment-size=1", "--metrics=127.0.0.1:0"]);
+    command.arg(format!("--to=tls://127.0.0.1:{port}")).arg("--spool").arg(fleet.host.path("spool"));
+    command.arg("--ca").arg(&fleet.authority.file).args(options);
+    with(command, &fleet.client)
+}
+
+fn stored(fleet: &Fleet) -> Vec<u8> {
+    fleet.host.objects().concat()
+}
+
+#[test]
+fn programs_are_shipped_and_a_stop_sends_all() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    let socket = fleet.host.path("socket");
+    let unix = format!("--listen=unix:{}", socket.display());
+    let daemon = Daemon::start(&mut command(&fleet, collector.port, &["--listen=tcp:127.0.0.1:0", &unix]));
+    let address = daemon.said("listening on `tcp:");
+    let streams: Vec<_> = fleet.host.files.iter().map(|file| std::fs::read(file).unwrap()).collect();
+    // Side by side, and the second in two connections.
+    let mut tcp = TcpStream::connect(address).unwrap();
+    tcp.write_all(&streams[0]).unwrap();
+    let cut = boundary(&streams[1]);
+    UnixStream::connect(&socket).unwrap().write_all(&streams[1][..cut]).unwrap();
+    UnixStream::connect(&socket).unwrap().write_all(&streams[1][cut..]).unwrap();
+    daemon.wait_for_bytes(&[&streams[0], &streams[1]]);
+    daemon.stop();
+    fleet.host.check(&fleet.host.objects());
+    assert!(!socket.exists());
+}
+
+/// The end of the first block in the second half.
+fn boundary(stream: &[u8]) -> usize {
+    let mut at = 0;
+    while at < stream.len() / 2 {
+        at += telemetry_format::Header::decode(&stream[at..], crc32c::crc32c).unwrap().block_len() as usize;
+    }
+    at
+}
+
+#[test]
+fn what_programs_sent_outlives_a_kill() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    let daemon = Daemon::start(&mut command(
+        &fleet,
+        collector.port,
+        &["--listen=tcp:127.0.0.1:0", "--segment-age=9999"],
+    ));
+    let address = daemon.said("listening on `tcp:");
+    let streams: Vec<_> = fleet.host.files.iter().map(|file| std::fs::read(file).unwrap()).collect();
+    for stream in &streams {
+        TcpStream::connect(&address).unwrap().write_all(stream).unwrap();
+    }
+    daemon.wait_for_bytes(&[&streams[0], &streams[1]]);
+    assert!(files_in(&fleet.host.path("spool/live")).len() > 1);
+    drop(daemon);
+    let daemon = Daemon::start(&mut command(&fleet, collector.port, &["--listen=tcp:127.0.0.1:0"]));
+    assert!(daemon.stop().iter().all(|line| !line.contains("stay in the spool")));
+    fleet.host.check(&fleet.host.objects());
+    assert_eq!(files_in(&fleet.host.path("spool/live")), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn closed_files_are_shipped_and_removed() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    let (watched, other) = (fleet.host.path("watched"), fleet.host.path("watched/notes.txt"));
+    std::fs::create_dir(&watched).unwrap();
+    std::fs::write(&other, "not a stream").unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let file = File::create(watched.join(name)).unwrap();
+        (&file).write_all(bytes).unwrap();
+        // As if it had been closed some time ago.
+        let past = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+        file.set_modified(past).unwrap();
+        file
+    };
+    let streams: Vec<_> = fleet.host.files.iter().map(|file| std::fs::read(file).unwrap()).collect();
+    let open = write("app.2.tel", &streams[1]);
+    open.lock().unwrap();
+    drop(write("app.1.tel", &streams[0]));
+    drop(write("text.tel", b"a text"));
+    let option = format!("--watch={}", watched.display());
+    let daemon = Daemon::start(&mut command(&fleet, collector.port, &[&option]));
+    daemon.log.wait_for("text.tel: 6 damaged bytes at offset 0");
+    while watched.join("app.1.tel").exists() || watched.join("text.tel").exists() {
+        std::thread::yield_now();
+    }
+    assert!(watched.join("app.2.tel").exists(), "a program writes to it");
+    drop(open);
+    while watched.join("app.2.tel").exists() {
+        std::thread::yield_now();
+    }
+    daemon.stop();
+    fleet.host.check(&fleet.host.objects());
+    assert_eq!(files_in(&watched), [other, watched.join("text.tel.damaged")]);
+}
+
+#[test]
+fn a_full_spool_sheds_the_lowest_priority_and_tells() {
+    let fleet = Fleet::new();
+    let mut collector = fleet.collector();
+    let port = collector.port;
+    collector.kill();
+    let registry = with_priorities();
+    let plan = Plan { events: 60_000, block_size: 4096, ..Plan::default() };
+    let stream = make(&registry, &plan).stream;
+    let daemon = Daemon::start(&mut command(&fleet, port, &["--listen=tcp:127.0.0.1:0", "--spool-limit=3"]));
+    let address = daemon.said("listening on `tcp:");
+    let mut program = TcpStream::connect(address).unwrap();
+    program.write_all(&stream).unwrap();
+    drop(program);
+    daemon.wait_for_bytes(&[&stream]);
+    daemon.log.wait_for("warning: the spool is full: shed ");
+    daemon.log.wait_for("; segments stay in the spool");
+    let shed = daemon.metric("telemetry_ship_shed_events_total ");
+    assert!(daemon.metric("telemetry_ship_spool_bytes ") <= 3 << 20);
+    assert!(shed > 0);
+    // An hour later the collector is back, at the same address.
+    let mut arguments = fleet.arguments();
+    arguments[0] = format!("--listen=127.0.0.1:{port}");
+    let collector = Collector::start(&arguments);
+    daemon.log.wait_for("sending again");
+    let log = daemon.stop();
+    assert!(
+        log.iter().all(|line| !line.contains("stay in the spool")) || log.last().unwrap() == "stopping",
+        "{log:?}"
+    );
+    let all = stored(&fleet);
+    let (wanted, found): (BTreeSet<Row>, BTreeSet<Row>) =
+        (rows(&stream).into_iter().collect(), rows(&all).into_iter().collect());
+    let intervals = shed_of(&all);
+    let missing: Vec<_> = wanted.difference(&found).collect();
+    for row in &missing {
+        let is_told =
+            intervals.iter().any(|(lane, range)| *lane == (row.0, row.1, row.2) && range.contains(&row.3));
+        assert!(is_told, "{row:?} is neither stored nor shed");
+    }
+    assert!(!missing.is_empty() && missing.len() as u64 <= shed);
+    assert!(found.is_subset(&wanted));
+    // The kinds of the lowest priority go first.
+    let least = registry.kinds.iter().min_by_key(|kind| kind.priority).unwrap().bit;
+    let most = registry.kinds.iter().max_by_key(|kind| kind.priority).unwrap().bit;
+    assert!(missing.iter().any(|row| row.2 == least));
+    assert!(missing.iter().all(|row| row.2 != most), "the highest priority is kept");
+    drop(collector);
+}
+
+#[test]
+fn settings_are_read_again() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    let config = fleet.host.path("ship.toml");
+    let (empty, full) = (fleet.host.path("empty"), fleet.host.path("full"));
+    for dir in [&empty, &full] {
+        std::fs::create_dir(dir).unwrap();
+    }
+    for file in &fleet.host.files {
+        std::fs::rename(file, full.join(file.file_name().unwrap())).unwrap();
+    }
+    std::fs::write(&config, format!("watch = [\"{}\"]\n", empty.display())).unwrap();
+    let daemon = Daemon::start(command(&fleet, collector.port, &[]).arg("--config").arg(&config));
+    std::fs::write(&config, "watch = 1.5").unwrap();
+    signal(&daemon.child, "-HUP");
+    daemon.log.wait_for("not reloaded: ");
+    std::fs::write(&config, format!("watch = [\"{}\"]\n", full.display())).unwrap();
+    signal(&daemon.child, "-HUP");
+    daemon.log.wait_for("reloaded");
+    while !files_in(&full).is_empty() {
+        std::thread::yield_now();
+    }
+    daemon.stop();
+    fleet.host.check(&fleet.host.objects());
+}
