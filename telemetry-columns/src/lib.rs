@@ -54,6 +54,7 @@ pub use parquet::group::{EncodedRowGroup, RowGroup};
 pub use parquet::writer::ParquetWriter;
 pub use side::accounts::{block_table, side_tables};
 pub use side::messages::Messages;
+pub use side::rows::{Cell, Rows};
 #[cfg(feature = "spans")]
 pub use side::spans::Spans;
 

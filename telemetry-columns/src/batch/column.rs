@@ -18,6 +18,11 @@ pub struct ColumnData {
 }
 
 impl ColumnData {
+    /// Returns a column for [`Batch::new`](crate::Batch::new). The validity has a bit for each row.
+    pub fn new(data: Data, validity: Option<Bits>) -> ColumnData {
+        ColumnData { data, validity }
+    }
+
     /// Returns the values. A row without a value has any value there.
     pub fn data(&self) -> &Data {
         &self.data

@@ -140,6 +140,24 @@ impl Common {
     }
 }
 
+impl Column {
+    /// Returns a column for [`Table::of_columns`](crate::Table::of_columns). It has a value in each
+    /// row, and no unit.
+    pub fn new(name: impl Into<String>, ty: ColumnType, doc: impl Into<String>) -> Column {
+        Column {
+            name: name.into(),
+            ty,
+            is_nullable: false,
+            is_address: false,
+            doc: doc.into(),
+            unit: String::new(),
+            sort: String::new(),
+            values: Vec::new(),
+            source: Source::Side,
+        }
+    }
+}
+
 impl ColumnType {
     /// Returns the type of a parameter's values.
     pub fn of(registry: &Registry, param: &Param) -> ColumnType {

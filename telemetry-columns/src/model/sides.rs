@@ -216,6 +216,6 @@ impl Side {
             values: Vec::new(),
             source: Source::Side,
         };
-        Arc::new(Table::side(self.name, self.doc, self.columns.iter().map(column).collect()))
+        Arc::new(Table::of_columns(self.name, self.doc, self.columns.iter().map(column).collect()))
     }
 }

@@ -71,14 +71,15 @@ impl Table {
         }
     }
 
-    /// Makes a side table.
-    pub(crate) fn side(name: &str, doc: &str, columns: Vec<Column>) -> Table {
+    /// Makes a table of the caller's own columns, for [`Rows`](crate::Rows) and
+    /// [`Batch::new`](crate::Batch::new). It is of no registry.
+    pub fn of_columns(name: impl Into<String>, doc: impl Into<String>, columns: Vec<Column>) -> Table {
         Table {
-            name: name.to_string(),
+            name: name.into(),
             registry: String::new(),
             event: String::new(),
             kind: String::new(),
-            doc: doc.to_string(),
+            doc: doc.into(),
             codes: Vec::new(),
             uses: vec![1; columns.len()],
             columns,

@@ -39,7 +39,7 @@ pub fn side_tables(events: &Events<'_>) -> Vec<Batch> {
 /// # Errors
 /// Those of the temporary file in which a long list of blocks is.
 pub fn block_table(index: &Index) -> impl Iterator<Item = Result<Batch>> {
-    let mut rows = Rows::new(&BLOCKS);
+    let mut rows = Rows::of_side(&BLOCKS);
     let mut blocks = index.blocks();
     std::iter::from_fn(move || {
         for block in blocks.by_ref() {
@@ -75,7 +75,7 @@ pub fn block_table(index: &Index) -> impl Iterator<Item = Result<Batch>> {
 
 fn lanes(completeness: &Completeness, sessions: &[Session], registries: &[KnownRegistry]) -> Vec<Batch> {
     let mut batches = Vec::new();
-    let [mut lanes, mut losses, mut damages] = [LANES, LOSSES, DAMAGES].map(|side| Rows::new(&side));
+    let [mut lanes, mut losses, mut damages] = [LANES, LOSSES, DAMAGES].map(|side| Rows::of_side(&side));
     for lane in &completeness.lanes {
         let (registry, kind) = names(registries, lane.registry, lane.kind);
         let kind = lane.kind_name.as_deref().or(kind);

@@ -9,8 +9,8 @@ use crate::side::rows::Rows;
 /// Returns the tables `session`, `thread`, `label` and `name`.
 pub(crate) fn batches(sessions: &[Session]) -> Vec<Batch> {
     let mut batches = Vec::new();
-    let [mut of_sessions, mut threads] = [SESSIONS, THREADS].map(|side| Rows::new(&side));
-    let [mut labels, mut names] = [LABELS, NAMES].map(|side| Rows::new(&side));
+    let [mut of_sessions, mut threads] = [SESSIONS, THREADS].map(|side| Rows::of_side(&side));
+    let [mut labels, mut names] = [LABELS, NAMES].map(|side| Rows::of_side(&side));
     for session in sessions {
         let (id, clock) = (session.id, &session.clock);
         batches.extend(of_sessions.push([

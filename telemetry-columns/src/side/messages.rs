@@ -15,7 +15,7 @@ pub struct Messages {
 
 impl Default for Messages {
     fn default() -> Self {
-        Messages { rows: Rows::new(&MESSAGES) }
+        Messages { rows: Rows::of_side(&MESSAGES) }
     }
 }
 

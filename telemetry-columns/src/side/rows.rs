@@ -1,4 +1,4 @@
-//! Rows of a side table.
+//! Rows of a side table, or of a table of the caller's.
 
 use std::sync::Arc;
 
@@ -12,13 +12,15 @@ use crate::model::table::Table;
 const MAX_ROWS: usize = 64 << 10;
 const MAX_BYTES: usize = 8 << 20;
 
-/// A value of a side table.
+/// A value for [`Rows`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Cell<'a> {
+#[non_exhaustive]
+pub enum Cell<'a> {
     /// No value.
     None,
     /// The bits of a number.
     Bits(u64),
+    /// A text.
     Text(&'a str),
 }
 
@@ -58,9 +60,21 @@ impl<'a, T: Into<Cell<'a>>> From<Option<T>> for Cell<'a> {
     }
 }
 
-/// Collects rows of a side table, and gives them as batches.
+/// Collects rows of a table, cell by cell, and gives them as batches. It is for tables of few rows,
+/// whose columns are numbers and texts.
+///
+/// ```
+/// use std::sync::Arc;
+/// use telemetry_columns::{Column, ColumnType, Rows, Table};
+///
+/// let name = Column::new("name", ColumnType::Utf8, "the name of the host");
+/// let cpus = Column::new("cpus", ColumnType::U32, "the number of its processors");
+/// let mut rows = Rows::new(Arc::new(Table::of_columns("host", "the hosts", vec![name, cpus])));
+/// rows.push(["h7".into(), 16_u32.into()]);
+/// assert_eq!(rows.finish().map(|batch| batch.rows()), Some(1));
+/// ```
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub struct Rows {
     table: Arc<Table>,
     columns: Vec<Growing>,
     rows: usize,
@@ -69,14 +83,18 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn new(side: &Side) -> Rows {
-        let table = side.table();
+    /// Makes a table without rows.
+    pub fn new(table: Arc<Table>) -> Rows {
         let columns = table.columns.iter().map(|column| Growing::new(&column.ty, 0)).collect();
         Rows { table, columns, rows: 0, bytes: 0 }
     }
 
-    /// Adds a row. Returns a batch if it is complete.
-    pub(crate) fn push<const N: usize>(&mut self, cells: [Cell<'_>; N]) -> Option<Batch> {
+    pub(crate) fn of_side(side: &Side) -> Rows {
+        Rows::new(side.table())
+    }
+
+    /// Adds a row, with a cell for each column. Returns a batch if it is complete.
+    pub fn push<const N: usize>(&mut self, cells: [Cell<'_>; N]) -> Option<Batch> {
         debug_assert_eq!(N, self.columns.len(), "{}", self.table.name);
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             match (cell, &mut column.data) {
@@ -99,7 +117,7 @@ impl Rows {
     }
 
     /// Returns the rows as a batch, if there are any.
-    pub(crate) fn finish(&mut self) -> Option<Batch> {
+    pub fn finish(&mut self) -> Option<Batch> {
         if self.rows == 0 {
             return None;
         }

@@ -41,7 +41,7 @@ impl Spans {
             found: Vec::new(),
             waiting: VecDeque::new(),
             gaps: Gaps::new(gaps),
-            rows: Rows::new(&SPANS),
+            rows: Rows::of_side(&SPANS),
         }
     }
 

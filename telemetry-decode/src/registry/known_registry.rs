@@ -34,6 +34,13 @@ pub(crate) struct Kept {
     pub(crate) namings: Namings,
 }
 
+impl From<Registry> for KnownRegistry {
+    /// Returns a registry from the caller, of which all events are wanted.
+    fn from(registry: Registry) -> KnownRegistry {
+        KnownRegistry::new(registry.fingerprint(), registry, None, &Filter::default())
+    }
+}
+
 impl KnownRegistry {
     pub(crate) fn new(fingerprint: u64, registry: Registry, at: Option<u64>, filter: &Filter) -> Self {
         let (plan, namings) = (Plan::new(&registry), Namings::new(&registry));
