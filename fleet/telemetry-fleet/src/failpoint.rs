@@ -3,7 +3,7 @@
 /// Ends the process here if the variable `FAILPOINT` names this point: `NAME`, or `NAME:3` for the
 /// third time. Only builds with the feature `failpoints` look.
 #[inline]
-pub(crate) fn failpoint(name: &str) {
+pub fn failpoint(name: &str) {
     #[cfg(feature = "failpoints")]
     chosen::reach(name);
     #[cfg(not(feature = "failpoints"))]

@@ -7,7 +7,8 @@ pub mod access;
 pub mod collect;
 pub mod daemon;
 pub mod destination;
-mod failpoint;
+#[doc(hidden)]
+pub mod failpoint;
 pub mod log;
 pub mod metrics;
 pub mod remote;

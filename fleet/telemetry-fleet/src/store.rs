@@ -1,5 +1,7 @@
 //! The store that segments are shipped to.
 
+mod objects;
+
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,6 +14,8 @@ use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutP
 use url::Url;
 
 use crate::segment::SegmentName;
+
+pub use objects::Tagged;
 
 /// A directory or an S3 bucket, in which an object is written once and never changes.
 #[derive(Debug)]

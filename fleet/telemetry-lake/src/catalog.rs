@@ -1,0 +1,137 @@
+//! The tables of all registries that the lake has seen.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use telemetry_columns::{Column, ColumnType, Common, Source, Table, Tables};
+use telemetry_decode::KnownRegistry;
+
+/// Registries in the order in which they were first seen. A further one adds tables and columns,
+/// and never changes those before.
+#[derive(Default)]
+pub struct Catalog {
+    registries: Vec<KnownRegistry>,
+    known: HashSet<u64>,
+    /// By name and major version of the registry.
+    groups: BTreeMap<(String, u32), Tables>,
+}
+
+/// The columns that every table of events begins with.
+const COMMON: usize = Common::ALL.len() + 1;
+
+/// Names that a parameter's column cannot have: those of common columns and of partitions.
+const TAKEN: [&str; 4] = ["lane", "n", "day", "host"];
+
+impl Catalog {
+    /// Adds a registry. Returns false if it is known.
+    pub fn add(&mut self, known: &KnownRegistry) -> bool {
+        let is_new = self.known.insert(known.fingerprint);
+        if is_new {
+            self.groups.entry(group_of(known)).or_default().add(known);
+            self.registries.push(known.clone());
+        }
+        is_new
+    }
+
+    /// Returns the registries in their order.
+    pub fn registries(&self) -> &[KnownRegistry] {
+        &self.registries
+    }
+
+    /// Returns the tables, as `telemetry-columns` has them, that this registry shares with other
+    /// versions.
+    pub fn group(&self, known: &KnownRegistry) -> Option<(&(String, u32), &Tables)> {
+        self.groups.get_key_value(&group_of(known))
+    }
+
+    /// Returns the index of the tables of a registry's major version.
+    pub fn number(&self, key: &(String, u32)) -> usize {
+        self.groups.range(..key).count()
+    }
+
+    /// Returns all tables of events of the lake.
+    pub fn tables(&self) -> Vec<Arc<Table>> {
+        let of_group = |((_, major), tables): (&(String, u32), &Tables)| {
+            tables.iter().map(|table| of(table, *major)).collect::<Vec<_>>()
+        };
+        self.groups.iter().flat_map(of_group).collect()
+    }
+}
+
+/// Returns the lake's table of spans.
+pub fn of_spans() -> Arc<Table> {
+    let sides = Tables::sides();
+    let spans = sides.iter().find(|side| side.name == "span").expect("telemetry-columns has it");
+    let own = |column: &Column| {
+        let mut own = column.clone();
+        own.ty = signed(&column.ty);
+        own
+    };
+    Arc::new(Table::of_columns("span", spans.doc.clone(), spans.columns.iter().map(own).collect()))
+}
+
+fn group_of(known: &KnownRegistry) -> (String, u32) {
+    (known.registry.name.clone(), known.registry.version.major)
+}
+
+/// Returns the lake's table for a table of `telemetry-columns`.
+///
+/// Major versions of a registry share nothing, so those from 2 on have names of their own. Numbers
+/// are signed and have 32 or 64 bits, because Delta has no others.
+pub fn of(table: &Table, major: u32) -> Arc<Table> {
+    let mut name = format!("{}_{}", table.registry, table.event);
+    if major > 1 {
+        name += &format!("_m{major}");
+    }
+    let mut columns: Vec<Column> = Vec::with_capacity(table.columns.len() + 1);
+    for column in &table.columns {
+        let name = match &column.source {
+            Source::Common(Common::Position) => "n".to_owned(),
+            Source::Common(_) => column.name.clone(),
+            source => free_name(&columns, &base(source, &column.name)),
+        };
+        let mut own = column.clone();
+        (own.name, own.ty) = (name, signed(&column.ty));
+        // Events of segments are numbered, always.
+        own.is_nullable = !matches!(column.source, Source::Common(_));
+        columns.push(own);
+        if column.source == Source::Common(Common::Session) {
+            columns.push(Column::new("lane", ColumnType::I32, "the number of the lane in its session"));
+        }
+    }
+    debug_assert!(columns.len() >= COMMON);
+    Arc::new(Table::of_columns(name, table.doc.clone(), columns))
+}
+
+/// Returns the type in the lake of a type of `telemetry-columns`.
+pub fn signed(ty: &ColumnType) -> ColumnType {
+    match ty {
+        ColumnType::I8 | ColumnType::I16 | ColumnType::U8 | ColumnType::U16 => ColumnType::I32,
+        ColumnType::U32 | ColumnType::U64 => ColumnType::I64,
+        ColumnType::List(items) => ColumnType::List(Box::new(signed(items))),
+        other => other.clone(),
+    }
+}
+
+/// Returns the name of a parameter's column before versions are told apart.
+fn base(source: &Source, name: &str) -> String {
+    match source {
+        Source::Param(param) => match name.strip_prefix(param.as_str()) {
+            // It is called like a common column of `telemetry-columns`.
+            Some("_") => name.to_owned(),
+            _ if TAKEN.iter().any(|taken| taken.eq_ignore_ascii_case(param)) => format!("{param}_"),
+            _ => param.clone(),
+        },
+        Source::Names(param) => format!("{param}__name"),
+        Source::Bytes(param) => format!("{param}__bytes"),
+        _ => name.to_owned(),
+    }
+}
+
+/// Returns the name, or `name_v2` and so on if earlier versions have a column of the name with
+/// another type.
+fn free_name(columns: &[Column], name: &str) -> String {
+    let is_free = |name: &String| !columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
+    let versions = (2..).map(|version| format!("{name}_v{version}"));
+    std::iter::once(name.to_owned()).chain(versions).find(is_free).unwrap_or_default()
+}

@@ -1,0 +1,264 @@
+//! Segments to tables, a batch at a time.
+
+use std::collections::{BTreeMap, HashSet};
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use telemetry_decode::KnownRegistry;
+use telemetry_fleet::failpoint::failpoint;
+use telemetry_fleet::segment::SegmentName;
+
+use crate::catalog::{self, Catalog};
+use crate::convert::{NewFile, convert};
+use crate::delta::{self, Added, Change};
+use crate::lake::{Done, Format, Lake, LakeError, Plan, Result, TableState, registry_name, table_folder};
+use crate::lease::Lease;
+use crate::sides::{self, SegmentRow};
+use crate::state::SessionState;
+
+/// What a batch did.
+#[derive(Debug, Clone, Default)]
+pub struct Committed {
+    /// The number of the batch.
+    pub batch: u64,
+    /// Segments of the batch.
+    pub segments: usize,
+    /// Rows of events that were added.
+    pub rows: u64,
+    /// Segments that could not be read, and why.
+    pub unreadable: Vec<(String, String)>,
+}
+
+/// The most bytes of a session's segments that are converted together. Spans that begin in one such
+/// part and end in another are not paired.
+const MAX_BYTES: usize = 256 << 20;
+
+/// Writes to the store at the same time.
+const WRITES: usize = 16;
+
+/// Sessions whose segments are read ahead.
+const AHEAD: usize = 4;
+
+/// Commits the next batch: one that was begun, or else at most `most` segments that are new.
+/// Returns `None` if there is none.
+///
+/// # Errors
+/// Those of the store. The next call continues where this one ended.
+pub async fn commit_next(lake: &Lake, lease: &Lease, most: usize) -> Result<Option<Committed>> {
+    loop {
+        let last = lake.last_batch().await?;
+        if lake.done(last).await?.is_none() {
+            return run(lake, lease, lake.plan(last).await?).await.map(Some);
+        }
+        let mut segments = new_segments(lake, last).await?;
+        if segments.is_empty() {
+            return Ok(None);
+        }
+        segments.truncate(most);
+        let plan = Plan { batch: last + 1, segments };
+        // Another committer may have written this plan. Then that is the one to follow.
+        if lake.add_plan(&plan).await? {
+            failpoint("plan");
+            return run(lake, lease, plan).await.map(Some);
+        }
+    }
+}
+
+/// Returns the names of segments that are in no plan.
+async fn new_segments(lake: &Lake, last: u64) -> Result<Vec<String>> {
+    let names = lake.store.names("segments").await?;
+    let plans = stream::iter(1..=last).map(|batch| lake.plan(batch)).buffered(WRITES);
+    let plans: Vec<Plan> = plans.try_collect().await?;
+    let known: HashSet<String> = plans.into_iter().flat_map(|plan| plan.segments).collect();
+    let is_new = |name: &String| name.parse::<SegmentName>().is_ok() && !known.contains(name);
+    Ok(names.into_iter().filter(is_new).collect())
+}
+
+/// The files and rows of a batch, as far as it has come.
+#[derive(Default)]
+struct Progress {
+    segments: Vec<SegmentRow>,
+    states: Vec<SessionState>,
+    /// By table.
+    added: BTreeMap<String, Vec<Added>>,
+    rows: u64,
+}
+
+async fn run(lake: &Lake, lease: &Lease, plan: Plan) -> Result<Committed> {
+    let before = lake.done(plan.batch - 1).await?.unwrap_or_default();
+    let mut catalog = load_catalog(lake, &before).await?;
+    let known = catalog.registries().len();
+    let mut progress = Progress::default();
+    let sessions = by_session(&plan);
+    let fetched = sessions.iter().map(|(of, names)| fetch(lake, plan.batch, of, names));
+    let mut fetched = stream::iter(fetched).buffered(AHEAD);
+    while let Some(session) = fetched.next().await {
+        lease.renew(&lake.store).await?;
+        convert_session(lake, session?, plan.batch, &mut catalog, &mut progress).await?;
+        failpoint("session");
+    }
+    let news = &catalog.registries()[known..];
+    for KnownRegistry { fingerprint, registry, .. } in news {
+        let name = registry_name(&format!("{fingerprint:016x}"));
+        lake.store.create(&name, registry.to_toml().into_bytes()).await?;
+    }
+    let mut side_files = sides::of_sessions(None, &progress.states);
+    side_files.extend(sides::of_batch(plan.batch, &progress.segments, news));
+    for file in side_files {
+        let path = format!("{:010}.parquet", plan.batch);
+        let (name, bytes) = (file.table.name.clone(), file.bytes.len() as u64);
+        lake.store.create(&format!("{}/{path}", table_folder(&name)), file.bytes).await?;
+        let added = Added { path, partition: None, bytes, rows: file.rows, time: None };
+        progress.added.entry(name).or_default().push(added);
+    }
+    failpoint("files");
+    let tables = write_logs(lake, plan.batch, &before, &catalog, progress.added).await?;
+    let registries = catalog.registries().iter().map(|known| format!("{:016x}", known.fingerprint)).collect();
+    failpoint("done");
+    lake.add_done(&Done { batch: plan.batch, rows: progress.rows, registries, tables }).await?;
+    failpoint("after");
+    let dropped = progress.states.iter().map(|state| lake.drop_states(&state.host, state.session));
+    stream::iter(dropped).buffer_unordered(WRITES).try_collect::<()>().await?;
+    let unreadable = progress.segments.into_iter().filter_map(|segment| Some((segment.name, segment.error?)));
+    let unreadable = unreadable.collect();
+    Ok(Committed { batch: plan.batch, segments: plan.segments.len(), rows: progress.rows, unreadable })
+}
+
+/// Reads the registries that were known before a batch.
+async fn load_catalog(lake: &Lake, before: &Done) -> Result<Catalog> {
+    let mut catalog = Catalog::default();
+    for fingerprint in &before.registries {
+        let name = registry_name(fingerprint);
+        let damaged = |why: String| LakeError::Other(format!("`{name}` is damaged: {why}"));
+        let bytes = lake.store.get(&name).await?.ok_or_else(|| damaged("it is missing".to_owned()))?;
+        let text = String::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
+        let registry =
+            telemetry_schema::parse(&text).map_err(|invalid| damaged(invalid.render(&name, &text)))?;
+        catalog.add(&registry.into());
+    }
+    Ok(catalog)
+}
+
+type OfSession = (String, u64);
+
+/// Returns the segments of a plan by host and session, in order.
+fn by_session(plan: &Plan) -> BTreeMap<OfSession, Vec<String>> {
+    let mut sessions = BTreeMap::<_, Vec<_>>::new();
+    for text in &plan.segments {
+        if let Ok(name) = text.parse::<SegmentName>() {
+            sessions.entry((name.host.to_string(), name.session)).or_default().push(text.clone());
+        }
+    }
+    sessions
+}
+
+struct Fetched {
+    state: SessionState,
+    /// Names and bytes.
+    segments: Vec<(String, Vec<u8>)>,
+}
+
+async fn fetch(lake: &Lake, batch: u64, (host, session): &OfSession, names: &[String]) -> Result<Fetched> {
+    let mut state = lake.state_before(host, *session, batch).await?;
+    state.batch = batch;
+    let mut segments = Vec::new();
+    for name in names {
+        // One that is gone since the plan was made was deleted with its rows.
+        segments.push((name.clone(), lake.store.get(name).await?.unwrap_or_default()));
+    }
+    Ok(Fetched { state, segments })
+}
+
+async fn convert_session(
+    lake: &Lake,
+    fetched: Fetched,
+    batch: u64,
+    catalog: &mut Catalog,
+    progress: &mut Progress,
+) -> Result<()> {
+    let Fetched { mut state, segments } = fetched;
+    let (host, session) = (state.host.clone(), state.session);
+    let mut files = Vec::new();
+    let mut at = 0;
+    while at < segments.len() {
+        let mut together = Vec::new();
+        let first = at;
+        while let Some((_, bytes)) = segments
+            .get(at)
+            .filter(|(_, bytes)| together.is_empty() || together.len() + bytes.len() <= MAX_BYTES)
+        {
+            together.extend_from_slice(bytes);
+            at += 1;
+        }
+        let converted = convert(&together, &mut state, catalog);
+        let error = converted.as_ref().err().map(ToString::to_string);
+        files.extend(converted.into_iter().flatten());
+        progress.segments.extend(segments[first..at].iter().map(|(name, bytes)| SegmentRow {
+            name: name.clone(),
+            host: host.clone(),
+            session,
+            bytes: bytes.len() as u64,
+            error: error.clone(),
+        }));
+    }
+    let files = files.into_iter().enumerate().map(|(number, file)| {
+        let NewFile { table, day, bytes, rows, time } = file;
+        let path = format!("day={day}/host={host}/{batch:010}-{session:016x}-{number:04}.parquet");
+        let added =
+            Added { path, partition: Some((day, host.clone())), bytes: bytes.len() as u64, rows, time };
+        (table.name.clone(), added, bytes)
+    });
+    let writes = files.map(async |(table, added, bytes)| {
+        lake.store.create(&format!("{}/{}", table_folder(&table), added.path), bytes).await?;
+        failpoint("file");
+        Ok::<_, LakeError>((table, added))
+    });
+    let written: Vec<_> = stream::iter(writes).buffered(WRITES).try_collect().await?;
+    for (table, added) in written {
+        if table != catalog::of_spans().name {
+            progress.rows += added.rows;
+        }
+        progress.added.entry(table).or_default().push(added);
+    }
+    lake.add_state(&state).await?;
+    progress.states.push(state);
+    Ok(())
+}
+
+/// Writes a version of each table that is new, has other columns, or has files. Returns all tables.
+async fn write_logs(
+    lake: &Lake,
+    batch: u64,
+    before: &Done,
+    catalog: &Catalog,
+    mut added: BTreeMap<String, Vec<Added>>,
+) -> Result<BTreeMap<String, TableState>> {
+    let mut tables = before.tables.clone();
+    let of_events = catalog.tables().into_iter().chain([catalog::of_spans()]).map(|table| (table, true));
+    // The ranges of lanes and the watermarks come last: they say which rows are there.
+    let (last, sides): (Vec<_>, Vec<_>) = sides::tables()
+        .into_iter()
+        .partition(|table| matches!(table.name.as_str(), "lane_range" | "watermark"));
+    let sides = sides.into_iter().chain(last).map(|table| (table, false));
+    for (table, is_partitioned) in of_events.chain(sides) {
+        let metadata = delta::metadata(&table, is_partitioned);
+        let known = before.tables.get(&table.name);
+        let is_changed = known.is_none_or(|known| known.schema != metadata.schema);
+        let files = added.remove(&table.name).unwrap_or_default();
+        if files.is_empty() && !is_changed {
+            continue;
+        }
+        let mut version = 0;
+        if lake.settings.format == Format::Delta {
+            let change = Change { added: files, operation: "WRITE", changes_rows: true, ..Change::default() };
+            let folder = table_folder(&table.name);
+            let from = known.map_or(0, |known| known.version + 1);
+            let metadata = is_changed.then_some(&metadata);
+            version = delta::commit(&lake.store, &folder, (APP, batch), from, metadata, &change).await?;
+        }
+        tables.insert(table.name.clone(), TableState { version, schema: metadata.schema });
+    }
+    Ok(tables)
+}
+
+/// The name of the committer in Delta's logs.
+pub const APP: &str = "telemetry-lake";

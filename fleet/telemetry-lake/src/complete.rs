@@ -1,0 +1,103 @@
+//! What is missing in a lake, and the verdict.
+
+use telemetry_format::Calendar;
+
+use crate::lake::{Lake, Result};
+use crate::state::{Missing, SessionState, Why};
+
+/// What is missing in the hosts and times that a query touches.
+#[derive(Debug)]
+pub struct Completeness {
+    /// By host, session, lane and time.
+    pub missing: Vec<(SessionState, Missing)>,
+    /// The number of sessions.
+    pub sessions: usize,
+    /// Up to when everything of all hosts is there, in nanoseconds since 1970, if sessions are
+    /// open.
+    pub until_ns: Option<i64>,
+}
+
+/// Asks the lake what is missing between two times, in nanoseconds since 1970.
+///
+/// # Errors
+/// Those of the store.
+pub async fn complete(lake: &Lake, host: Option<&str>, times: std::ops::Range<i64>) -> Result<Completeness> {
+    let mut all = Completeness { missing: Vec::new(), sessions: 0, until_ns: None };
+    for state in lake.states(host).await? {
+        let last = state.lanes.iter().map(|lane| lane.recorded_ns).max().unwrap_or(state.started_ns);
+        let ends = if state.ended { state.until_ns.max(last) } else { i64::MAX };
+        if state.started_ns >= times.end || ends < times.start {
+            continue;
+        }
+        all.sessions += 1;
+        for missing in state.missing() {
+            if missing.why == Why::Open {
+                let until_ns = all.until_ns.unwrap_or(i64::MAX).min(missing.from_ns);
+                all.until_ns = Some(until_ns);
+            }
+            if missing.from_ns < times.end && missing.until_ns >= times.start {
+                let facts = SessionState { lanes: state.lanes.clone(), ..state.clone() };
+                all.missing.push((facts, missing));
+            }
+        }
+    }
+    Ok(all)
+}
+
+impl Completeness {
+    /// Returns true if nothing is missing.
+    pub fn is_complete(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    /// Returns the verdict in one line.
+    pub fn verdict(&self) -> String {
+        if self.sessions == 0 {
+            return "no sessions".to_owned();
+        }
+        let mut parts = Vec::new();
+        let open = self.missing.iter().filter(|(_, missing)| missing.why == Why::Open).count();
+        parts.push(match (self.until_ns.filter(|_| open > 0), open) {
+            (Some(ns), 1) => format!("1 session is open, and complete to {}", time_text(ns)),
+            (Some(ns), open) => format!("{open} sessions are open, and complete to {}", time_text(ns)),
+            (None, _) => "all sessions have ended".to_owned(),
+        });
+        for why in [Why::Pool, Why::Reentrant, Why::Sink, Why::Hole] {
+            let of: Vec<_> = self.missing.iter().filter(|(_, missing)| missing.why == why).collect();
+            let Some(from) = of.iter().map(|(_, missing)| missing.from_ns).min() else { continue };
+            let until = of.iter().map(|(_, missing)| missing.until_ns).max().unwrap_or(from);
+            let events: u64 = of.iter().filter_map(|(_, missing)| missing.events).sum();
+            let mut hosts: Vec<_> = of.iter().map(|(state, _)| state.host.as_str()).collect();
+            hosts.dedup();
+            let on = if let [host] = hosts[..] { host.to_owned() } else { format!("{} hosts", hosts.len()) };
+            let what = match why {
+                Why::Pool => "lost for lack of memory",
+                Why::Reentrant => "lost because they were reentrant",
+                Why::Sink => "lost by the sink",
+                Why::Hole | Why::Open => "not here",
+            };
+            let plural = if events == 1 { "event" } else { "events" };
+            let (from, until) = (time_text(from), time_text(until));
+            parts.push(format!("{events} {plural} on {on} {what} between {from} and {until}"));
+        }
+        if parts.len() == 1 && open == 0 {
+            return format!("complete: {}", parts[0]);
+        }
+        if parts.len() == 1 {
+            parts.push("nothing is missing before".to_owned());
+        }
+        parts.join("; ")
+    }
+}
+
+/// Returns a time in UTC, to the millisecond.
+pub fn time_text(ns: i64) -> String {
+    if ns == i64::MAX {
+        return "now".to_owned();
+    }
+    let (seconds, ms) = (ns.max(0) as u64 / 1_000_000_000, ns.max(0) / 1_000_000 % 1000);
+    let at = Calendar::from_seconds(seconds);
+    let (year, month, day) = (at.year, at.month, at.day);
+    let (hour, minute, second) = (at.hour, at.minute, at.second);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+}

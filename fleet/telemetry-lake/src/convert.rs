@@ -1,0 +1,347 @@
+//! Segments of a session as Parquet files.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use telemetry_columns::{Batch, Builder, Data, ParquetWriter, Spans, Table, Tables};
+use telemetry_decode::blocks::{Blocks, Header, Piece};
+use telemetry_decode::{Event, Events, Facts, KnownRegistry, Order, Reader, Session};
+use telemetry_format::{BlockType, Calendar};
+
+use crate::catalog::{self, Catalog};
+use crate::marks::Sums;
+use crate::rows;
+use crate::state::{SessionState, ThreadState};
+
+/// A Parquet file that is not in the store yet.
+#[derive(Debug)]
+pub struct NewFile {
+    /// The table.
+    pub table: Arc<Table>,
+    /// The day of its rows in UTC: `2026-11-22`.
+    pub day: String,
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// The number of its rows.
+    pub rows: u64,
+    /// The time of the first row and of the last one, in nanoseconds since 1970.
+    pub time: Option<(i64, i64)>,
+}
+
+/// Why segments cannot be converted.
+#[derive(Debug)]
+pub struct ConvertError(String);
+
+impl fmt::Display for ConvertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConvertError {}
+
+impl ConvertError {
+    fn of(error: impl fmt::Display) -> ConvertError {
+        ConvertError(error.to_string())
+    }
+}
+
+/// Converts the events of `segments`, which are all of one session, that `state` does not have.
+/// Notes them there, and registries in the catalog.
+///
+/// The files follow from the arguments alone, so a repetition after a crash gives the same files.
+///
+/// # Errors
+/// If the bytes are no stream.
+pub fn convert(
+    segments: &[u8],
+    state: &mut SessionState,
+    catalog: &mut Catalog,
+) -> Result<Vec<NewFile>, ConvertError> {
+    let headers = headers(segments)?;
+    let reader = Reader::from_slice(segments).order(Order::Time);
+    let mut events = reader.events().map_err(ConvertError::of)?;
+    for known in events.registries() {
+        catalog.add(known);
+    }
+    let mut parts = Parts { catalog, days: BTreeMap::new(), places: HashMap::new(), day: 0..0 };
+    let mut lanes = LaneNumbers::default();
+    let (mut spans, mut damages) = (Spans::new(&events.gaps()), events.damages());
+    let mut of_spans = File::new(catalog::of_spans());
+    let mut first_ns = None;
+    loop {
+        let batch = {
+            let Some(event) = events.next().map_err(ConvertError::of)? else { break };
+            // Segments are of one session. Another one would be in the wrong place.
+            let Some(n) = event.position().filter(|_| event.session().id == state.session) else { continue };
+            let lane = lanes.number(&event, state);
+            let ns = event.wall_ns();
+            if !state.lanes[lane].take(n, ns) {
+                continue;
+            }
+            first_ns.get_or_insert(ns);
+            parts.push(&event, lane, ns)?;
+            spans.push(&event)
+        };
+        // Damage is found before the first event after it.
+        if events.damages() != damages {
+            damages = events.damages();
+            spans.set_gaps(&events.gaps());
+        }
+        batch.map_or(Ok(()), |batch| of_spans.push(batch, None))?;
+    }
+    spans.set_gaps(&events.gaps());
+    while let Some(batch) = spans.finish() {
+        of_spans.push(batch, None)?;
+    }
+    let mut files = parts.finish()?;
+    if of_spans.rows > 0 {
+        // Spans begin on any day, so all of them are on that of the first event.
+        files.push(of_spans.finish(first_ns.unwrap_or_default().div_euclid(DAY_NS))?);
+    }
+    note(&headers, &events, state);
+    Ok(files)
+}
+
+/// Returns the headers of all whole blocks.
+fn headers(segments: &[u8]) -> Result<Vec<Header>, ConvertError> {
+    let (mut blocks, mut headers) = (Blocks::from_slice(segments), Vec::new());
+    while let Some(piece) = blocks.next().map_err(ConvertError::of)? {
+        if let Piece::Block(block) = piece {
+            headers.push(block.header);
+        }
+    }
+    Ok(headers)
+}
+
+/// Notes what headers and facts say of the session.
+fn note(headers: &[Header], events: &Events<'_>, state: &mut SessionState) {
+    let Some(session) = events.sessions().iter().find(|session| session.id == state.session) else { return };
+    let wall = |ticks| session.clock.wall_ns(ticks);
+    let id = state.session;
+    for header in headers.iter().filter(|header| header.session == id) {
+        match header.block_type {
+            BlockType::Sync => {
+                state.written = state.written.max(header.before);
+                state.until_ns = state.until_ns.max(wall(header.end_ticks));
+            }
+            BlockType::Events => {
+                let lane = state.lane(header.registry, header.thread, header.kind);
+                let lane = &mut state.lanes[lane];
+                let end_ns = wall(header.end_ticks);
+                lane.marks.note(header.before, end_ns, Sums::of(header));
+                let end = header.before.saturating_add(header.events.into());
+                (lane.recorded, lane.recorded_ns) = (lane.recorded, lane.recorded_ns).max((end, end_ns));
+            }
+            _ => {}
+        }
+    }
+    note_facts(session, state);
+    for lane in &mut state.lanes {
+        lane.join_ranges();
+        let known = events.registries().iter().find(|known| known.fingerprint == lane.fingerprint);
+        if let Some(KnownRegistry { registry, .. }) = known {
+            lane.registry = Some(registry.name.clone());
+            let kind = registry.kinds.iter().find(|kind| kind.bit == lane.bit);
+            lane.kind = kind.map(|kind| kind.name.clone());
+        }
+    }
+}
+
+fn note_facts(session: &Session, state: &mut SessionState) {
+    let lines = |facts: &Facts| facts.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+    state.ended |= session.ended;
+    if session.declared {
+        state.program = session.facts.text("program").map(str::to_owned);
+        state.started_ns = session.clock.start_wall() as i64;
+        state.facts = lines(&session.facts);
+    }
+    for (thread, facts) in session.threads() {
+        let name = facts.text("name").map(str::to_owned);
+        let thread_state = ThreadState { name, tid: facts.number("tid"), facts: lines(facts) };
+        state.threads.insert(*thread, thread_state);
+    }
+}
+
+/// The numbers of lanes, found again quickly.
+#[derive(Default)]
+struct LaneNumbers {
+    known: HashMap<(u64, u32, u8), usize>,
+    /// The latest lanes: events of several lanes alternate.
+    latest: Vec<((u64, u32, u8), usize)>,
+}
+
+/// The lanes that are found without hashing. A power of two.
+const LATEST: usize = 256;
+
+impl LaneNumbers {
+    #[inline]
+    fn number(&mut self, event: &Event<'_>, state: &mut SessionState) -> usize {
+        let key = (event.known_registry().fingerprint, event.thread(), event.kind().bit);
+        let place = (key.1 as usize * 8 + usize::from(key.2) + key.0 as usize) % LATEST;
+        match self.latest.get(place) {
+            Some((known, number)) if *known == key => *number,
+            _ => {
+                let number = *self.known.entry(key).or_insert_with(|| state.lane(key.0, key.1, key.2));
+                // No lane has the kind 255, so these entries match none.
+                self.latest.resize(LATEST, ((0, 0, 255), 0));
+                self.latest[place] = (key, number);
+                number
+            }
+        }
+    }
+}
+
+/// The rows of all days.
+struct Parts<'c> {
+    catalog: &'c Catalog,
+    /// By day since 1970: by index of the registry's tables, the rows.
+    days: BTreeMap<i64, Vec<Option<Group>>>,
+    /// By fingerprint: the index of the registry's tables, and of each event type's table there.
+    places: HashMap<u64, (usize, Vec<usize>)>,
+    /// The nanoseconds of the latest day.
+    day: Range<i64>,
+}
+
+/// The rows of a registry's major version on one day.
+struct Group {
+    major: u32,
+    builder: Builder,
+    /// By table: the lanes of the rows that are in no batch yet.
+    lanes: Vec<VecDeque<i32>>,
+    /// By the name in `telemetry-columns`: the index of the table.
+    numbers: HashMap<String, usize>,
+    /// By the name in `telemetry-columns`.
+    files: BTreeMap<String, File>,
+}
+
+/// A file that is written in memory.
+struct File {
+    table: Arc<Table>,
+    writer: ParquetWriter<Vec<u8>>,
+    rows: u64,
+    time: Option<(i64, i64)>,
+}
+
+const DAY_NS: i64 = 86_400_000_000_000;
+
+impl Parts<'_> {
+    fn push(&mut self, event: &Event<'_>, lane: usize, ns: i64) -> Result<(), ConvertError> {
+        let known = event.known_registry();
+        if !self.places.contains_key(&known.fingerprint) {
+            self.enter(known);
+        }
+        if !self.day.contains(&ns) {
+            let start = ns.div_euclid(DAY_NS).saturating_mul(DAY_NS);
+            self.day = start..start.saturating_add(DAY_NS);
+        }
+        let Some((group, places)) = self.places.get(&known.fingerprint) else { return Ok(()) };
+        let groups = self.days.entry(self.day.start / DAY_NS).or_default();
+        if groups.len() <= *group {
+            groups.resize_with(*group + 1, || None);
+        }
+        let group = match &mut groups[*group] {
+            Some(group) => group,
+            place => {
+                let Some(((_, major), tables)) = self.catalog.group(known) else { return Ok(()) };
+                place.insert(Group::new(*major, tables))
+            }
+        };
+        if let Some(lanes) = group.lanes.get_mut(places[event.index()]) {
+            lanes.push_back(lane as i32);
+        }
+        match group.builder.push(event) {
+            None => Ok(()),
+            Some(batch) => group.write(batch),
+        }
+    }
+
+    #[cold]
+    fn enter(&mut self, known: &KnownRegistry) {
+        let Some((key, tables)) = self.catalog.group(known) else { return };
+        let index = |event| {
+            let of_event = tables.table_of(known.fingerprint, event);
+            of_event.and_then(|of_event| tables.iter().position(|table| Arc::ptr_eq(table, of_event)))
+        };
+        let places = (0..known.registry.events.len()).map(|event| index(event).unwrap_or(usize::MAX));
+        self.places.insert(known.fingerprint, (self.catalog.number(key), places.collect()));
+    }
+
+    fn finish(self) -> Result<Vec<NewFile>, ConvertError> {
+        let mut files = Vec::new();
+        for (day, groups) in self.days {
+            for mut group in groups.into_iter().flatten() {
+                while let Some(batch) = group.builder.finish() {
+                    group.write(batch)?;
+                }
+                for file in group.files.into_values() {
+                    files.push(file.finish(day)?);
+                }
+            }
+        }
+        Ok(files)
+    }
+}
+
+impl Group {
+    fn new(major: u32, tables: &Tables) -> Group {
+        let numbers = tables.iter().enumerate().map(|(number, table)| (table.name.clone(), number));
+        Group {
+            major,
+            builder: Builder::new(tables.clone()),
+            lanes: vec![VecDeque::new(); tables.iter().len()],
+            numbers: numbers.collect(),
+            files: BTreeMap::new(),
+        }
+    }
+
+    fn write(&mut self, batch: Batch) -> Result<(), ConvertError> {
+        let name = &batch.table().name;
+        let number = self.numbers.get(name).copied();
+        let lanes = number.and_then(|number| self.lanes.get_mut(number));
+        let lanes = lanes.map(|lanes| lanes.drain(..batch.rows()).collect());
+        if !self.files.contains_key(name) {
+            self.files.insert(name.clone(), File::new(catalog::of(batch.table(), self.major)));
+        }
+        match self.files.get_mut(name) {
+            Some(file) => file.push(batch, lanes),
+            None => Ok(()),
+        }
+    }
+}
+
+impl File {
+    fn new(table: Arc<Table>) -> File {
+        // Registries are in a table of their own, once.
+        let writer = ParquetWriter::new(Vec::new(), &table, &[]);
+        File { table, writer, rows: 0, time: None }
+    }
+
+    fn push(&mut self, batch: Batch, lanes: Option<Vec<i32>>) -> Result<(), ConvertError> {
+        self.rows += batch.rows() as u64;
+        if let Some(Data::I64(times)) = batch.column("time").map(|column| column.data())
+            && let (Some(first), Some(last)) = (times.iter().min(), times.iter().max())
+        {
+            let (least, greatest) = self.time.unwrap_or((*first, *last));
+            self.time = Some((least.min(*first), greatest.max(*last)));
+        }
+        let name = self.table.name.clone();
+        let batch = rows::batch(batch, &self.table, lanes);
+        let batch =
+            batch.ok_or_else(|| ConvertError(format!("the rows of `{name}` are not those of its table")))?;
+        self.writer.push(batch).map_err(ConvertError::of)
+    }
+
+    fn finish(self, day: i64) -> Result<NewFile, ConvertError> {
+        let bytes = self.writer.finish().map_err(ConvertError::of)?;
+        Ok(NewFile { table: self.table, day: day_text(day), bytes, rows: self.rows, time: self.time })
+    }
+}
+
+/// Returns a day since 1970 as text.
+pub fn day_text(day: i64) -> String {
+    let day = Calendar::from_seconds(day.max(0) as u64 * 86_400);
+    format!("{:04}-{:02}-{:02}", day.year, day.month, day.day)
+}

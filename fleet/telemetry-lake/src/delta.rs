@@ -1,0 +1,235 @@
+//! The log of a Delta table: one object for each version, which is written once.
+//!
+//! The protocol is that of <https://github.com/delta-io/delta/blob/master/PROTOCOL.md>, reader
+//! version 1 and writer version 2.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use telemetry_columns::{ColumnType, Table};
+use telemetry_fleet::failpoint::failpoint;
+use telemetry_fleet::store::{Store, StoreError};
+use telemetry_format::Calendar;
+
+/// A table of the lake in Delta's log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Metadata {
+    /// The name.
+    pub name: String,
+    /// The meaning.
+    pub doc: String,
+    /// The columns, as Delta writes them.
+    pub schema: String,
+    /// Whether it has the partitions `day` and `host`.
+    pub is_partitioned: bool,
+}
+
+/// A file that a version adds.
+#[derive(Debug, Clone)]
+pub struct Added {
+    /// Its name in the folder of the table.
+    pub path: String,
+    /// Day and host.
+    pub partition: Option<(String, String)>,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// The number of its rows.
+    pub rows: u64,
+    /// The times of its rows, in nanoseconds since 1970.
+    pub time: Option<(i64, i64)>,
+}
+
+/// What a version of a table changes.
+#[derive(Debug, Default)]
+pub struct Change {
+    /// Names of files that go.
+    pub removed: Vec<String>,
+    /// Files that come.
+    pub added: Vec<Added>,
+    /// The name of the operation, for `DESCRIBE HISTORY`.
+    pub operation: &'static str,
+    /// Whether the rows are others than before. A compaction changes none.
+    pub changes_rows: bool,
+}
+
+/// Returns how Delta describes a table.
+pub fn metadata(table: &Table, is_partitioned: bool) -> Metadata {
+    let field = |name: &str, ty: Value, doc: &str| json!({"name": name, "type": ty, "nullable": true, "metadata": {"comment": doc}});
+    let mut fields: Vec<_> =
+        table.columns.iter().map(|column| field(&column.name, type_of(&column.ty), &column.doc)).collect();
+    if is_partitioned {
+        fields.push(field("day", json!("date"), "the day in UTC"));
+        fields.push(field("host", json!("string"), "the host"));
+    }
+    Metadata {
+        name: table.name.clone(),
+        doc: table.doc.clone(),
+        schema: json!({"type": "struct", "fields": fields}).to_string(),
+        is_partitioned,
+    }
+}
+
+/// Adds a version to the table in `folder`, unless a version from `from` on has the transaction
+/// `batch` of `app` already. Returns the number of the version that has it.
+///
+/// # Errors
+/// Those of the store.
+pub async fn commit(
+    store: &Store,
+    folder: &str,
+    (app, batch): (&str, u64),
+    from: u64,
+    metadata: Option<&Metadata>,
+    change: &Change,
+) -> Result<u64, StoreError> {
+    let mut version = from;
+    let actions = actions((app, batch), metadata, change);
+    loop {
+        let name = format!("{folder}/_delta_log/{version:020}.json");
+        match store.get(&name).await? {
+            Some(found) if has_transaction(&found, app, batch) => return Ok(version),
+            // Another writer, such as a compaction by Spark, was first.
+            Some(_) => version += 1,
+            None => {
+                failpoint("delta");
+                if store.create(&name, actions.clone().into_bytes()).await? {
+                    return Ok(version);
+                }
+            }
+        }
+    }
+}
+
+/// Returns the files of a table, by name, with their partitions: what its log adds and does not
+/// remove. `None` if the log does not begin with version 0.
+///
+/// # Errors
+/// Those of the store.
+pub async fn files(
+    store: &Store,
+    folder: &str,
+    last: u64,
+) -> Result<Option<BTreeMap<String, Added>>, StoreError> {
+    let mut files = BTreeMap::new();
+    for version in 0..=last {
+        let name = format!("{folder}/_delta_log/{version:020}.json");
+        let Some(found) = store.get(&name).await? else { return Ok(None) };
+        for action in lines(&found) {
+            if let Some(path) = action["remove"]["path"].as_str() {
+                files.remove(path);
+            }
+            if let Some(path) = action["add"]["path"].as_str() {
+                let add = &action["add"];
+                let partition = |name: &str| add["partitionValues"][name].as_str().map(str::to_owned);
+                let stats = add["stats"].as_str().and_then(|stats| serde_json::from_str::<Value>(stats).ok());
+                let rows = stats.and_then(|stats| stats["numRecords"].as_u64()).unwrap_or_default();
+                let added = Added {
+                    path: path.to_owned(),
+                    partition: partition("day").zip(partition("host")),
+                    bytes: add["size"].as_u64().unwrap_or_default(),
+                    rows,
+                    time: None,
+                };
+                files.insert(path.to_owned(), added);
+            }
+        }
+    }
+    Ok(Some(files))
+}
+
+fn lines(version: &[u8]) -> impl Iterator<Item = Value> {
+    version.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+fn has_transaction(version: &[u8], app: &str, batch: u64) -> bool {
+    lines(version).any(|action| {
+        let txn = &action["txn"];
+        txn["appId"] == app && txn["version"].as_u64().is_some_and(|version| version >= batch)
+    })
+}
+
+fn actions((app, batch): (&str, u64), metadata: Option<&Metadata>, change: &Change) -> String {
+    let now = now_ms();
+    let mut actions = vec![
+        json!({"commitInfo": {"timestamp": now, "operation": change.operation, "operationParameters": {}}}),
+        json!({"txn": {"appId": app, "version": batch, "lastUpdated": now}}),
+    ];
+    if let Some(Metadata { name, doc, schema, is_partitioned }) = metadata {
+        let partitions: &[&str] = if *is_partitioned { &["day", "host"] } else { &[] };
+        actions.push(json!({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}));
+        actions.push(json!({"metaData": {
+            "id": id(app, name),
+            "name": name,
+            "description": doc,
+            "format": {"provider": "parquet", "options": {}},
+            "schemaString": schema,
+            "partitionColumns": partitions,
+            "configuration": {},
+            "createdTime": now,
+        }}));
+    }
+    let is_change = change.changes_rows;
+    for path in &change.removed {
+        actions.push(json!({"remove": {"path": path, "deletionTimestamp": now, "dataChange": is_change}}));
+    }
+    for Added { path, partition, bytes, rows, time } in &change.added {
+        let values = match partition {
+            Some((day, host)) => json!({"day": day, "host": host}),
+            None => json!({}),
+        };
+        let mut stats = json!({"numRecords": rows});
+        if let Some((first, last)) = time {
+            // Statistics of times have milliseconds: the last one is rounded up.
+            stats["minValues"] = json!({"time": timestamp(first.div_euclid(1_000_000))});
+            stats["maxValues"] = json!({"time": timestamp(last.div_euclid(1_000_000) + 1)});
+            stats["nullCount"] = json!({"time": 0});
+        }
+        actions.push(json!({"add": {
+            "path": path,
+            "partitionValues": values,
+            "size": bytes,
+            "modificationTime": now,
+            "dataChange": is_change,
+            "stats": stats.to_string(),
+        }}));
+    }
+    actions.iter().map(|action| format!("{action}\n")).collect()
+}
+
+fn type_of(ty: &ColumnType) -> Value {
+    match ty {
+        ColumnType::Bool => json!("boolean"),
+        ColumnType::I8 | ColumnType::I16 | ColumnType::U8 | ColumnType::U16 | ColumnType::I32 => {
+            json!("integer")
+        }
+        ColumnType::U32 | ColumnType::U64 | ColumnType::I64 => json!("long"),
+        ColumnType::F32 => json!("float"),
+        ColumnType::F64 => json!("double"),
+        ColumnType::Timestamp => json!("timestamp"),
+        ColumnType::Binary => json!("binary"),
+        ColumnType::List(items) => {
+            json!({"type": "array", "elementType": type_of(items), "containsNull": true})
+        }
+        // Texts, with or without a dictionary.
+        _ => json!("string"),
+    }
+}
+
+/// Returns the id of a table, in the form of a UUID. It is the same whenever it is made.
+fn id(app: &str, name: &str) -> String {
+    let part =
+        |salt: u32| crc32c::crc32c_append(crc32c::crc32c_append(salt, app.as_bytes()), name.as_bytes());
+    let (a, b, c, d) = (part(1), part(2), part(3), part(4));
+    format!("{a:08x}-{:04x}-4{:03x}-8{:03x}-{:04x}{d:08x}", b >> 16, b & 0xfff, c >> 20, c & 0xffff)
+}
+
+fn timestamp(ms: i64) -> String {
+    let at = Calendar::from_seconds(ms.max(0) as u64 / 1000);
+    let (date, ms) = (format!("{:04}-{:02}-{:02}", at.year, at.month, at.day), ms.max(0) % 1000);
+    format!("{date}T{:02}:{:02}:{:02}.{ms:03}Z", at.hour, at.minute, at.second)
+}
+
+fn now_ms() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |since| since.as_millis() as u64)
+}

@@ -1,0 +1,277 @@
+//! The objects of a lake, and what they say.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use telemetry_fleet::store::{Store, StoreError};
+
+use crate::state::SessionState;
+
+/// A store with segments and tables.
+#[derive(Debug)]
+pub struct Lake {
+    /// The store.
+    pub store: Store,
+    /// What was chosen when it was made.
+    pub settings: Settings,
+}
+
+/// What is chosen when a lake is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The version of the objects' form.
+    pub version: u32,
+    /// Whether the tables have Delta's log.
+    pub format: Format,
+}
+
+/// The form of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// Parquet files with Delta's log.
+    Delta,
+    /// Parquet files alone.
+    Parquet,
+}
+
+/// What a batch is made of. It is written before anything else, and never changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The number of the batch, from 1.
+    pub batch: u64,
+    /// Names of segments.
+    pub segments: Vec<String>,
+}
+
+/// What was there after a batch. It is written last.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Done {
+    /// The number of the batch.
+    pub batch: u64,
+    /// Rows of events that it added.
+    pub rows: u64,
+    /// Fingerprints of all registries so far, in the order in which they were seen.
+    pub registries: Vec<String>,
+    /// By name: the tables of the lake.
+    pub tables: BTreeMap<String, TableState>,
+}
+
+/// A table of the lake.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TableState {
+    /// The latest version of its log that this lake wrote.
+    pub version: u64,
+    /// The columns, as Delta writes them.
+    pub schema: String,
+}
+
+/// Why a command ends.
+#[derive(Debug)]
+pub enum LakeError {
+    /// The store.
+    Store(StoreError),
+    /// Anything else: what was found and expected.
+    Other(String),
+}
+
+impl fmt::Display for LakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LakeError::Store(error) => error.fmt(f),
+            LakeError::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for LakeError {}
+
+impl From<StoreError> for LakeError {
+    fn from(error: StoreError) -> LakeError {
+        LakeError::Store(error)
+    }
+}
+
+/// The result of what a lake does.
+pub type Result<T> = std::result::Result<T, LakeError>;
+
+const SETTINGS: &str = "lake.json";
+const VERSION: u32 = 1;
+
+impl Lake {
+    /// Makes a lake in a store, which may have segments already. Making it again changes nothing.
+    ///
+    /// # Errors
+    /// Those of the store, if it ignores conditions, and if a lake of another form is there.
+    pub async fn init(address: &str, format: Format) -> Result<Lake> {
+        let store = Store::open(address)?;
+        store.probe().await?;
+        let settings = Settings { version: VERSION, format };
+        if store.create(SETTINGS, json(&settings)).await? {
+            return Ok(Lake { store, settings });
+        }
+        let lake = Lake::of(store, address).await?;
+        match lake.settings == settings {
+            true => Ok(lake),
+            false => Err(LakeError::Other(format!(
+                "{address}: there is a lake of the form `{}`; expected none, or one of the form `{}`",
+                lake.settings.format.word(),
+                format.word()
+            ))),
+        }
+    }
+
+    /// Opens a lake.
+    ///
+    /// # Errors
+    /// Those of the store, and if there is no lake.
+    pub async fn open(address: &str) -> Result<Lake> {
+        Lake::of(Store::open(address)?, address).await
+    }
+
+    async fn of(store: Store, address: &str) -> Result<Lake> {
+        let Some(bytes) = store.get(SETTINGS).await? else {
+            let text =
+                format!("{address}: there is no lake; help: make one by `telemetry-lake init {address}`");
+            return Err(LakeError::Other(text));
+        };
+        let settings: Settings = parse(SETTINGS, &bytes)?;
+        if settings.version != VERSION {
+            let text = format!("{address}: the lake has version {}; expected {VERSION}", settings.version);
+            return Err(LakeError::Other(text));
+        }
+        Ok(Lake { store, settings })
+    }
+
+    /// Returns the number of the latest plan, or 0.
+    pub async fn last_batch(&self) -> Result<u64> {
+        let plans = self.store.names("batches").await?;
+        Ok(plans.iter().filter_map(|name| number(name)).max().unwrap_or_default())
+    }
+
+    /// Returns a plan.
+    pub async fn plan(&self, batch: u64) -> Result<Plan> {
+        Ok(self.read(&plan_name(batch)).await?.unwrap_or_default())
+    }
+
+    /// Writes a plan, unless there is one of its number. Returns whether it was written.
+    pub async fn add_plan(&self, plan: &Plan) -> Result<bool> {
+        Ok(self.store.create(&plan_name(plan.batch), json(plan)).await?)
+    }
+
+    /// Returns what was there after a batch; `None` if it is not done.
+    pub async fn done(&self, batch: u64) -> Result<Option<Done>> {
+        match batch {
+            0 => Ok(Some(Done::default())),
+            _ => self.read(&done_name(batch)).await,
+        }
+    }
+
+    /// Notes that a batch is done.
+    pub async fn add_done(&self, done: &Done) -> Result<bool> {
+        Ok(self.store.create(&done_name(done.batch), json(done)).await?)
+    }
+
+    /// Returns a session as it was before a batch.
+    pub async fn state_before(&self, host: &str, session: u64, batch: u64) -> Result<SessionState> {
+        let names = self.store.names(&state_folder(host, session)).await?;
+        let latest = names.iter().filter(|name| number(name).is_some_and(|number| number < batch)).max();
+        let state = match latest {
+            Some(name) => self.read(name).await?,
+            None => None,
+        };
+        Ok(state.unwrap_or_else(|| SessionState {
+            host: host.to_owned(),
+            session,
+            ..SessionState::default()
+        }))
+    }
+
+    /// Writes a session as it is after a batch. There is only one such state.
+    pub async fn add_state(&self, state: &SessionState) -> Result<bool> {
+        let name = format!("{}/{:010}.json", state_folder(&state.host, state.session), state.batch);
+        Ok(self.store.create(&name, json(state)).await?)
+    }
+
+    /// Deletes the states of a session that no batch needs: all but the latest two. A committer
+    /// that was overtaken may still read the one before the latest.
+    pub async fn drop_states(&self, host: &str, session: u64) -> Result<()> {
+        let names = self.store.names(&state_folder(host, session)).await?;
+        for name in names.iter().rev().skip(2) {
+            self.store.delete(name).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the latest states of all sessions, of one host if it is given.
+    pub async fn states(&self, host: Option<&str>) -> Result<Vec<SessionState>> {
+        let folder = host.map_or_else(|| "state".to_owned(), |host| format!("state/host={host}"));
+        let mut latest = BTreeMap::new();
+        // They are in order, so the last one of a session is its latest.
+        for name in self.store.names(&folder).await? {
+            if let Some((session, _)) = name.rsplit_once('/') {
+                latest.insert(session.to_owned(), name);
+            }
+        }
+        let mut states = Vec::new();
+        for name in latest.values() {
+            states.extend(self.read(name).await?);
+        }
+        Ok(states)
+    }
+
+    async fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        let found = self.store.get(name).await?;
+        found.map(|bytes| parse(name, &bytes)).transpose()
+    }
+}
+
+impl Format {
+    /// Returns the word in arguments.
+    pub fn word(self) -> &'static str {
+        match self {
+            Format::Delta => "delta",
+            Format::Parquet => "parquet",
+        }
+    }
+}
+
+/// Returns the name of the text of a registry.
+pub fn registry_name(fingerprint: &str) -> String {
+    format!("registries/{fingerprint}.toml")
+}
+
+/// Returns the folder of a table.
+pub fn table_folder(name: &str) -> String {
+    format!("tables/{name}")
+}
+
+/// Returns the number in the name of an object: `batches/0000000007.json`.
+pub fn number(name: &str) -> Option<u64> {
+    name.rsplit('/').next()?.strip_suffix(".json")?.parse().ok()
+}
+
+/// Returns the folder of a session's states.
+pub fn state_folder(host: &str, session: u64) -> String {
+    format!("state/host={host}/{session:016x}")
+}
+
+fn plan_name(batch: u64) -> String {
+    format!("batches/{batch:010}.json")
+}
+
+fn done_name(batch: u64) -> String {
+    format!("done/{batch:010}.json")
+}
+
+/// Returns a value as JSON.
+pub fn json(value: &impl Serialize) -> Vec<u8> {
+    // Only maps with other keys than texts, and failing implementations, cannot be written.
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+fn parse<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T> {
+    serde_json::from_slice(bytes).map_err(|error| LakeError::Other(format!("`{name}` is damaged: {error}")))
+}

@@ -1,0 +1,13 @@
+//! Makes tables of the telemetry segments in an object store.
+
+pub mod catalog;
+pub mod commit;
+pub mod complete;
+pub mod convert;
+pub mod delta;
+pub mod lake;
+pub mod lease;
+pub mod marks;
+pub mod rows;
+pub mod sides;
+pub mod state;

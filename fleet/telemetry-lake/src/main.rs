@@ -1,0 +1,135 @@
+//! The command `telemetry-lake`: makes tables of the segments in a store.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use telemetry_lake::commit::commit_next;
+use telemetry_lake::complete::{complete, time_text};
+use telemetry_lake::lake::{Format, Lake, LakeError};
+use telemetry_lake::lease::Lease;
+
+/// Make tables of the telemetry segments in an object store
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const STORE: &str = "\
+The lake is the store that `telemetry-fleet` ships to: file:///DIR or s3://BUCKET/PREFIX. S3 takes its settings
+from the environment: AWS_REGION, AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and AWS_ALLOW_HTTP
+for an endpoint without TLS. docs/lake.md has all tables.";
+
+#[derive(Subcommand)]
+#[command(after_help = STORE)]
+enum Command {
+    /// Make a lake in a store
+    #[command(after_help = STORE)]
+    Init {
+        /// Store: file:///DIR or s3://BUCKET/PREFIX
+        #[arg(value_name = "URL")]
+        url: String,
+
+        /// Form of the tables
+        #[arg(long, value_name = "FORMAT", default_value = "delta")]
+        format: Format,
+    },
+    /// Add the events of new segments to the tables
+    #[command(after_help = STORE)]
+    Commit {
+        /// Store: file:///DIR or s3://BUCKET/PREFIX
+        #[arg(value_name = "URL")]
+        url: String,
+
+        /// The most segments of a batch
+        #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+        max_segments: u32,
+
+        /// Seconds for which this process alone may commit, in S3; it renews them
+        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        lease: u64,
+    },
+    /// Say which events are missing, and up to when everything is there
+    #[command(after_help = "Exit codes: 0 if nothing is missing, 1 if something is, 2 for errors.")]
+    Complete {
+        /// Store: file:///DIR or s3://BUCKET/PREFIX
+        #[arg(value_name = "URL")]
+        url: String,
+
+        /// Only this host
+        #[arg(long, value_name = "NAME")]
+        host: Option<String>,
+
+        /// From this time on, in seconds since 1970
+        #[arg(long, value_name = "SECONDS")]
+        from: Option<u32>,
+
+        /// Until this time, in seconds since 1970
+        #[arg(long, value_name = "SECONDS")]
+        until: Option<u32>,
+    },
+}
+
+fn main() -> ExitCode {
+    let command = Cli::parse().command;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let ended = match runtime {
+        Ok(runtime) => runtime.block_on(command.run()),
+        Err(error) => Err(LakeError::Other(format!("cannot wait for the network: {error}"))),
+    };
+    ended.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })
+}
+
+impl Command {
+    async fn run(self) -> Result<ExitCode, LakeError> {
+        match self {
+            Command::Init { url, format } => {
+                Lake::init(&url, format).await?;
+                println!("{url} is a lake of the form `{}`", format.word());
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Commit { url, max_segments, lease } => commit(&url, max_segments as usize, lease).await,
+            Command::Complete { url, host, from, until } => {
+                let lake = Lake::open(&url).await?;
+                let ns = |seconds: u32| i64::from(seconds) * 1_000_000_000;
+                let times = from.map_or(i64::MIN, ns)..until.map_or(i64::MAX, ns);
+                let found = complete(&lake, host.as_deref(), times).await?;
+                for (state, missing) in &found.missing {
+                    let lane = missing.lane.map_or_else(|| "-".to_owned(), |lane| lane.to_string());
+                    let events = missing.events.map_or_else(|| "?".to_owned(), |events| events.to_string());
+                    let (from, until) = (time_text(missing.from_ns), time_text(missing.until_ns));
+                    let (host, session) = (&state.host, state.session);
+                    println!(
+                        "{host}\t{session:016x}\t{lane}\t{from}\t{until}\t{events}\t{}",
+                        missing.why.word()
+                    );
+                }
+                println!("{}", found.verdict());
+                Ok(ExitCode::from(u8::from(!found.is_complete())))
+            }
+        }
+    }
+}
+
+async fn commit(url: &str, most: usize, seconds: u64) -> Result<ExitCode, LakeError> {
+    let lake = Lake::open(url).await?;
+    let lease = Lease::take(&lake.store, seconds).await?;
+    let (mut batches, mut has_unreadable) = (0, false);
+    while let Some(done) = commit_next(&lake, &lease, most).await? {
+        batches += 1;
+        println!("batch {}: {} segments, {} rows", done.batch, done.segments, done.rows);
+        for (name, why) in &done.unreadable {
+            eprintln!("warning: `{name}` gives no rows: {why}");
+            has_unreadable = true;
+        }
+    }
+    lease.give_back(&lake.store).await?;
+    if batches == 0 {
+        println!("no new segments");
+    }
+    Ok(ExitCode::from(u8::from(has_unreadable)))
+}

@@ -1,0 +1,39 @@
+//! Rows of `telemetry-columns` as rows of the lake.
+
+use std::sync::Arc;
+
+use telemetry_columns::{Batch, ColumnData, Data, Table};
+
+/// Returns a batch with signed numbers, and with the lane of each row if there are lanes. `None` if
+/// the table is another one.
+pub fn batch(batch: Batch, table: &Arc<Table>, lanes: Option<Vec<i32>>) -> Option<Batch> {
+    let mut columns = Vec::with_capacity(table.columns.len());
+    let mut lanes = lanes.map(|lanes| ColumnData::new(Data::I32(lanes), None));
+    let is_of_events = lanes.is_some();
+    for (index, column) in batch.into_columns().into_iter().enumerate() {
+        let (data, validity) = column.into_parts();
+        let validity = validity.filter(|_| table.columns[columns.len()].is_nullable);
+        columns.push(ColumnData::new(signed(data), validity));
+        if index == 0 && is_of_events {
+            columns.extend(lanes.take());
+        }
+    }
+    Batch::new(table, columns)
+}
+
+fn signed(data: Data) -> Data {
+    match data {
+        Data::I8(all) => Data::I32(all.into_iter().map(i32::from).collect()),
+        Data::I16(all) => Data::I32(all.into_iter().map(i32::from).collect()),
+        Data::U8(all) => Data::I32(all.into_iter().map(i32::from).collect()),
+        Data::U16(all) => Data::I32(all.into_iter().map(i32::from).collect()),
+        Data::U32(all) => Data::I64(all.into_iter().map(i64::from).collect()),
+        // The same bits, as in SQLite.
+        Data::U64(all) => Data::I64(all.into_iter().map(|number| number as i64).collect()),
+        Data::List { offsets, mut items } => {
+            items.data = signed(items.data);
+            Data::List { offsets, items }
+        }
+        other => other,
+    }
+}

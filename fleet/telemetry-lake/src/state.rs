@@ -1,0 +1,347 @@
+//! What the lake has of a session: which events of which lanes, and what is missing.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::marks::{Marks, Sums};
+
+/// A session of a host, as far as its segments are committed.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct SessionState {
+    /// The host.
+    pub host: String,
+    /// The id of the session.
+    pub session: u64,
+    /// The batch that this is the state after.
+    pub batch: u64,
+    /// The name of the program.
+    pub program: Option<String>,
+    /// All facts, a line for each.
+    pub facts: String,
+    /// The session's start, in nanoseconds since 1970.
+    pub started_ns: i64,
+    /// Whether the session ended in good order.
+    pub ended: bool,
+    /// Up to when the host has sent everything, in nanoseconds since 1970.
+    pub until_ns: i64,
+    /// Events that the program has written, as far as it says so.
+    pub written: u64,
+    /// By number.
+    pub threads: BTreeMap<u32, ThreadState>,
+    /// In the order in which they were found. The index is the number of the lane.
+    pub lanes: Vec<LaneState>,
+}
+
+/// A thread of a session.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ThreadState {
+    /// Its name.
+    pub name: Option<String>,
+    /// The system's number for it.
+    pub tid: Option<u64>,
+    /// All facts, a line for each.
+    pub facts: String,
+}
+
+/// A lane of a session.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LaneState {
+    /// Fingerprint of the registry.
+    pub fingerprint: u64,
+    /// The name of the registry, if it is known.
+    pub registry: Option<String>,
+    /// The session's number for the thread.
+    pub thread: u32,
+    /// Bit number of the kind.
+    pub bit: u8,
+    /// The name of the kind, if it is known.
+    pub kind: Option<String>,
+    /// The events that are rows, in order, with other events between them.
+    pub ranges: Vec<Range>,
+    /// The highest number of recorded events that a block states.
+    pub recorded: u64,
+    /// When that block ended, in nanoseconds since 1970.
+    pub recorded_ns: i64,
+    /// Losses.
+    pub marks: Marks,
+    /// The range that the last event was added to.
+    #[serde(skip)]
+    at: usize,
+    /// The first event of the range after that.
+    #[serde(skip)]
+    limit: u64,
+}
+
+/// Consecutive events of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Range {
+    /// The number of the first event.
+    pub from: u64,
+    /// The number after the last event.
+    pub until: u64,
+    /// The time of the first event, in nanoseconds since 1970.
+    pub from_ns: i64,
+    /// The time of the last event.
+    pub until_ns: i64,
+}
+
+/// Events that are not rows, or that no stream ever had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// The number of the lane; `None` at the ends of lanes that are not known.
+    pub lane: Option<usize>,
+    /// When the first of them can have happened, in nanoseconds since 1970.
+    pub from_ns: i64,
+    /// When the last of them can have happened.
+    pub until_ns: i64,
+    /// How many; `None` if that is not known.
+    pub events: Option<u64>,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why events are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// Their program had no memory for them.
+    Pool,
+    /// They interrupted an emission of their lane.
+    Reentrant,
+    /// Their program's sink did not take them.
+    Sink,
+    /// They are recorded, but in no segment that was committed: on the way, damaged, or gone.
+    Hole,
+    /// The session has not ended, and nothing is known from here on.
+    Open,
+}
+
+impl Why {
+    /// Returns the word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Why::Pool => "pool",
+            Why::Reentrant => "reentrant",
+            Why::Sink => "sink",
+            Why::Hole => "hole",
+            Why::Open => "open",
+        }
+    }
+}
+
+impl SessionState {
+    /// Returns the number of a lane, which is made if there is none.
+    pub fn lane(&mut self, fingerprint: u64, thread: u32, bit: u8) -> usize {
+        let is_it =
+            |lane: &LaneState| (lane.fingerprint, lane.thread, lane.bit) == (fingerprint, thread, bit);
+        if let Some(found) = self.lanes.iter().position(is_it) {
+            return found;
+        }
+        self.lanes.push(LaneState {
+            fingerprint,
+            registry: None,
+            thread,
+            bit,
+            kind: None,
+            ranges: Vec::new(),
+            recorded: 0,
+            recorded_ns: 0,
+            marks: Marks::default(),
+            at: 0,
+            limit: 0,
+        });
+        self.lanes.len() - 1
+    }
+
+    /// Returns what is missing, by lane and time. Without losses it is empty, except for
+    /// [`Why::Open`] if the session has not ended.
+    pub fn missing(&self) -> Vec<Missing> {
+        let mut all: Vec<_> =
+            self.lanes.iter().enumerate().flat_map(|(n, lane)| lane.missing(n, self)).collect();
+        let given = |lane: &LaneState| {
+            let Sums { sink, excluded, .. } = lane.marks.total();
+            lane.recorded.saturating_sub(sink).saturating_sub(excluded)
+        };
+        let at_ends = self.written.saturating_sub(self.lanes.iter().map(given).sum());
+        let last = self.lanes.iter().map(|lane| lane.recorded_ns).max().unwrap_or(self.started_ns);
+        let until_ns = self.until_ns.max(last);
+        if at_ends > 0 {
+            let events = Some(at_ends);
+            all.push(Missing { lane: None, from_ns: self.started_ns, until_ns, events, why: Why::Hole });
+        }
+        if !self.ended {
+            let from_ns = self.until_ns.max(self.started_ns);
+            all.push(Missing { lane: None, from_ns, until_ns: i64::MAX, events: None, why: Why::Open });
+        }
+        all
+    }
+}
+
+impl LaneState {
+    /// Adds an event, unless it is a row already. Returns whether it was added.
+    #[inline]
+    pub fn take(&mut self, n: u64, ns: i64) -> bool {
+        match self.ranges.get_mut(self.at) {
+            Some(range) if range.until == n && n < self.limit => {
+                range.until = n + 1;
+                range.until_ns = range.until_ns.max(ns);
+                true
+            }
+            _ => self.take_elsewhere(n, ns),
+        }
+    }
+
+    /// Joins ranges without events between them.
+    pub fn join_ranges(&mut self) {
+        self.ranges.dedup_by(|next, range| {
+            let is_next = range.until == next.from;
+            if is_next {
+                range.until = next.until;
+                range.until_ns = range.until_ns.max(next.until_ns);
+            }
+            is_next
+        });
+        (self.at, self.limit) = (0, 0);
+    }
+
+    /// Returns the number of rows.
+    pub fn rows(&self) -> u64 {
+        self.ranges.iter().map(|range| range.until - range.from).sum()
+    }
+
+    /// Returns the number of recorded events that are no rows, neither excluded nor lost.
+    pub fn holes(&self) -> u64 {
+        let Sums { sink, excluded, .. } = self.marks.total();
+        self.recorded.saturating_sub(self.rows()).saturating_sub(sink).saturating_sub(excluded)
+    }
+
+    #[cold]
+    fn take_elsewhere(&mut self, n: u64, ns: i64) -> bool {
+        let next = self.ranges.partition_point(|range| range.from <= n);
+        let before = next.checked_sub(1).and_then(|at| self.ranges.get_mut(at));
+        match before {
+            Some(range) if n < range.until => return false,
+            Some(range) if n == range.until => {
+                range.until = n + 1;
+                range.until_ns = range.until_ns.max(ns);
+                self.at = next - 1;
+            }
+            _ => {
+                self.ranges.insert(next, Range { from: n, until: n + 1, from_ns: ns, until_ns: ns });
+                self.at = next;
+            }
+        }
+        self.limit = self.ranges.get(self.at + 1).map_or(u64::MAX, |range| range.from);
+        true
+    }
+
+    fn missing(&self, number: usize, session: &SessionState) -> Vec<Missing> {
+        let steps = self.marks.steps();
+        let mut all = Vec::new();
+        let mut add = |from_ns: i64, until_ns: i64, events: u64, why| {
+            if events > 0 {
+                let (until_ns, events) = (until_ns.max(from_ns), Some(events));
+                all.push(Missing { lane: Some(number), from_ns, until_ns, events, why });
+            }
+        };
+        let start = session.started_ns;
+        for step in &steps {
+            let from_ns = step.from_ns.unwrap_or(start);
+            let Sums { pool, reentrant, sink, .. } = step.change;
+            for (events, why) in [(pool, Why::Pool), (reentrant, Why::Reentrant), (sink, Why::Sink)] {
+                add(from_ns, step.until_ns, events, why);
+            }
+        }
+        // What is between the ranges, less what the program says of it.
+        let mut excused: u64 = steps.iter().map(|step| step.change.sink + step.change.excluded).sum();
+        let end = Range { from: self.recorded, until: 0, from_ns: self.recorded_ns, until_ns: 0 };
+        let (mut at, mut from_ns) = (0, start);
+        let mut holes = Vec::new();
+        for range in self.ranges.iter().chain([&end]) {
+            if at < range.from {
+                let told = steps.iter().filter(|step| at < step.before && step.before <= range.from);
+                let told: u64 = told.map(|step| step.change.sink + step.change.excluded).sum();
+                let known = told.min(range.from - at);
+                excused = excused.saturating_sub(known);
+                holes.push((from_ns, range.from_ns, range.from - at - known));
+            }
+            (at, from_ns) = (at.max(range.until), range.until_ns);
+        }
+        for (from_ns, until_ns, events) in holes {
+            // Sums of blocks that did not arrive are told by later ones.
+            let known = excused.min(events);
+            excused -= known;
+            add(from_ns, until_ns, events - known, Why::Hole);
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane(takes: impl IntoIterator<Item = u64>) -> (LaneState, u64) {
+        let mut session = SessionState::default();
+        let number = session.lane(1, 1, 1);
+        let mut lane = session.lanes.swap_remove(number);
+        let added = takes.into_iter().filter(|n| lane.take(*n, *n as i64)).count();
+        lane.join_ranges();
+        (lane, added as u64)
+    }
+
+    /// Events in any order, and repeated, are taken once.
+    #[test]
+    fn each_event_is_taken_once() {
+        let mut random = telemetry_testing::made::Random(7);
+        for _ in 0..200 {
+            let takes: Vec<_> = (0..60).map(|_| random.below(40)).collect();
+            let wanted: std::collections::BTreeSet<_> = takes.iter().copied().collect();
+            let (lane, added) = lane(takes);
+            assert_eq!((added, lane.rows()), (wanted.len() as u64, wanted.len() as u64));
+            let found: Vec<_> = lane.ranges.iter().flat_map(|range| range.from..range.until).collect();
+            assert_eq!(found, wanted.into_iter().collect::<Vec<_>>());
+            assert!(lane.ranges.windows(2).all(|two| two[0].until < two[1].from), "joined and in order");
+        }
+    }
+
+    /// Whatever arrives, recorded = rows + sink + excluded + holes, and the rows of `missing` say so.
+    #[test]
+    fn the_equation_holds() {
+        let mut random = telemetry_testing::made::Random(11);
+        for _ in 0..200 {
+            // A lane of parts, of which some do not arrive.
+            let (mut n, mut sums, mut parts) = (0, Sums::default(), Vec::new());
+            for _ in 0..20 {
+                let (sink, excluded) = (random.below(3), random.below(2));
+                sums.sink += sink;
+                sums.excluded += excluded;
+                sums.pool += random.below(2);
+                n += sink + excluded;
+                let events = 1 + random.below(4);
+                parts.push((n, events, sums));
+                n += events;
+            }
+            let mut session = SessionState::default();
+            session.lane(1, 1, 1);
+            let lane = &mut session.lanes[0];
+            let mut rows = 0;
+            for (before, events, sums) in parts {
+                if random.below(3) == 0 {
+                    continue;
+                }
+                lane.marks.note(before, before as i64, sums);
+                (before..before + events).for_each(|n| rows += u64::from(lane.take(n, n as i64)));
+                lane.recorded = lane.recorded.max(before + events);
+            }
+            lane.join_ranges();
+            let (holes, recorded, total) = (lane.holes(), lane.recorded, lane.marks.total());
+            assert_eq!(recorded, rows + total.sink + total.excluded + holes);
+            let of = |why| -> u64 {
+                let all = session.missing();
+                all.iter().filter(|missing| missing.why == why).filter_map(|missing| missing.events).sum()
+            };
+            assert_eq!((of(Why::Hole), of(Why::Sink), of(Why::Pool)), (holes, total.sink, total.pool));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! `init` and `commit`: each event is a row once, whatever arrives in whatever order.
+
+use std::collections::BTreeSet;
+
+use telemetry_lake::lake::Format;
+use telemetry_testing::made::{Plan, Random, make, registry};
+
+use crate::lakes::{EventKey, TestLake, events_of, renumber};
+
+pub(crate) const FORMATS: [Format; 2] = [Format::Delta, Format::Parquet];
+
+/// Streams of three hosts, of which two have the same numbers of sessions.
+pub(crate) fn streams(plan: &Plan) -> Vec<(&'static str, Vec<u8>)> {
+    let mut streams = Vec::new();
+    for (host, add) in [("h1", 0), ("h2", 0), ("h3", 1 << 63)] {
+        let seed = streams.len() as u64 + 1;
+        let mut stream = make(&registry(), &Plan { seed, sessions: 2, ..plan.clone() }).stream;
+        renumber(&mut stream, add);
+        streams.push((host, stream));
+    }
+    streams
+}
+
+pub(crate) fn all_events(streams: &[(&str, Vec<u8>)]) -> BTreeSet<EventKey> {
+    streams.iter().flat_map(|(host, stream)| events_of(host, stream)).collect()
+}
+
+fn plan() -> Plan {
+    Plan { events: 1500, block_size: 1024, ..Plan::default() }
+}
+
+#[test]
+fn each_event_is_a_row_once() {
+    for format in FORMATS {
+        let (lake, streams) = (TestLake::new(format), streams(&plan()));
+        let wanted = all_events(&streams);
+        for (host, stream) in &streams {
+            assert!(lake.ship(host, stream).len() > 2, "several segments of a session");
+        }
+        assert_eq!(lake.commit(), wanted.len() as u64);
+        lake.check(&wanted);
+        assert_eq!(lake.run(&["commit"]).stdout, "no new segments\n");
+
+        // The same streams, cut elsewhere: other segments with the same events.
+        for (host, stream) in &streams {
+            lake.ship_cut(host, stream, 40_000);
+        }
+        assert_eq!(lake.commit(), 0);
+        lake.check(&wanted);
+    }
+}
+
+/// Segments arrive in any order and in several batches, and some of them again.
+#[test]
+fn any_order_gives_the_same_rows() {
+    for (seed, format) in (0..4).zip(FORMATS.into_iter().cycle()) {
+        let (lake, source) = (TestLake::new(format), TestLake::new(Format::Parquet));
+        let streams = streams(&Plan { lose: 15, events: 700, ..plan() });
+        let wanted = all_events(&streams);
+        let mut segments = Vec::new();
+        for (host, stream) in &streams {
+            segments.extend(source.ship(host, stream));
+            segments.extend(source.ship_cut(host, stream, 30_000));
+        }
+        let mut random = Random(seed);
+        for last in (1..segments.len()).rev() {
+            segments.swap(last, random.below(last as u64 + 1) as usize);
+        }
+        for some in segments.chunks(9) {
+            for segment in some {
+                let place = lake.path().join(segment.strip_prefix(source.path()).unwrap());
+                std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+                std::fs::copy(segment, place).unwrap();
+            }
+            lake.commit();
+        }
+        lake.check(&wanted);
+        let losses: BTreeSet<_> = lake.latest("loss").into_iter().map(|row| row["why"].clone()).collect();
+        assert!(losses.contains("pool") && losses.contains("sink"), "{losses:?}");
+        assert!(!losses.contains("hole"), "everything has arrived: {losses:?}");
+        let said = lake.run(&["commit", "--max-segments", "3"]);
+        assert_eq!(said.stdout, "no new segments\n");
+    }
+}
+
+/// Damaged segments give the rows of their whole blocks, and the rest is a hole.
+#[test]
+fn damage_is_a_hole() {
+    for format in FORMATS {
+        let lake = TestLake::new(format);
+        let stream = make(&registry(), &plan()).stream;
+        let segments = lake.ship("h1", &stream);
+        let wanted = events_of("h1", &stream);
+        let mut damaged = std::fs::read(&segments[1]).unwrap();
+        let block = telemetry_testing::made::blocks(&damaged).pop().unwrap();
+        damaged[block.end - 1] ^= 1;
+        std::fs::write(&segments[1], &damaged).unwrap();
+        std::fs::write(&segments[2], "no stream").unwrap();
+        let said = lake.run(&["commit"]);
+        assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+        let found = lake.events();
+        assert!(found.is_subset(&wanted) && found.len() < wanted.len());
+        lake.check(&found);
+        let holes = lake.latest("loss").into_iter().filter(|row| row["why"] == "hole");
+        let holes: usize = holes.map(|row| row["events"].parse::<usize>().unwrap()).sum();
+        assert_eq!(holes, wanted.len() - found.len());
+
+        // The whole segments again, under other names: the holes are filled.
+        lake.ship_cut("h1", &stream, 50_000);
+        lake.commit();
+        lake.check(&wanted);
+        assert!(lake.latest("loss").iter().all(|row| row["why"] != "hole"));
+    }
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let lake = TestLake::new(Format::Delta);
+    assert_eq!(lake.run(&["init", "--format", "delta"]).code, Some(0), "again");
+    let said = lake.run(&["init", "--format", "parquet"]);
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.stderr.ends_with(
+            ": there is a lake of the form `delta`; expected none, or one of the form `parquet`\n"
+        ),
+        "{}",
+        said.stderr
+    );
+    std::fs::remove_file(lake.path().join("lake.json")).unwrap();
+    let said = lake.run(&["commit"]);
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.stderr.contains(": there is no lake; help: make one by `telemetry-lake init "),
+        "{}",
+        said.stderr
+    );
+}

@@ -1,0 +1,9 @@
+//! Tests of the command, as a process on real stores.
+
+mod commit;
+mod complete;
+mod docs;
+#[cfg(feature = "failpoints")]
+mod kills;
+mod lakes;
+mod versions;
