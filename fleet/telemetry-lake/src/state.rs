@@ -305,7 +305,7 @@ mod tests {
         }
     }
 
-    /// Whatever arrives, recorded = rows + sink + excluded + holes, and the rows of `missing` say so.
+    /// Whatever arrives, recorded = rows + sink + excluded + holes, and `missing` says so.
     #[test]
     fn the_equation_holds() {
         let mut random = telemetry_testing::made::Random(11);
