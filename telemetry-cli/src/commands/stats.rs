@@ -3,8 +3,11 @@
 use telemetry_decode::{EventBatch, Order};
 use telemetry_report::stats::Tally;
 
-use crate::input::events::EventArgs;
+use crate::input::events::{EventArgs, Opened};
 use crate::input::threads::ThreadArgs;
+use crate::stats::grouped::Grouped;
+use crate::stats::grouping::{GroupArgs, Grouping};
+use crate::stats::groups::Groups;
 use crate::stats::shown::{Stats, bytes_by_kind};
 use crate::term::ended::{Context, Ended, Run};
 use crate::term::json::JsonArgs;
@@ -18,6 +21,7 @@ Intervals are between two events of the same name on one thread. Percentiles of 
 Examples:
   telemetry stats
   telemetry stats --kind Trace --from 1s --until 2s
+  telemetry stats --by why,thread --sum size --percentiles 50,99 gc.tel
   telemetry stats --json gcbench.tel | jq '.events[] | [.event, .count]'";
 
 /// Count events, with rates, times, threads and values
@@ -31,12 +35,19 @@ pub(crate) struct Args {
     threads: ThreadArgs,
 
     #[command(flatten)]
+    groups: GroupArgs,
+
+    #[command(flatten)]
     common: EventArgs,
 }
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
+        let grouping = self.groups.grouping()?;
         let mut opened = self.common.open(Order::Stream)?;
+        if let Some(grouping) = grouping {
+            return self.groups(&grouping, opened, context);
+        }
         let mut tally = Tally::default();
         let of_shard = |batch: &EventBatch<'_>, tally: &mut Tally| tally.add_batch(batch);
         opened.each_shard(self.threads.number(), of_shard, |later| tally.merge(later))?;
@@ -47,6 +58,29 @@ impl Run for Args {
             // Empty tables would only hide that the input is no stream.
             if verdict.has_blocks() {
                 stats.append_text(out);
+            }
+        })?;
+        opened.end_with(&verdict, context)
+    }
+}
+
+impl Args {
+    /// Shows groups of events.
+    fn groups(&self, grouping: &Grouping, mut opened: Opened, context: &mut Context) -> Ended {
+        // A pipe knows its registries only at the end.
+        if !opened.registries().is_empty() {
+            grouping.check(opened.registries())?;
+        }
+        let mut groups = Groups::default();
+        let of_shard = |batch: &EventBatch<'_>, groups: &mut Groups| groups.add_batch(batch, grouping);
+        opened.each_shard(self.threads.number(), of_shard, |later| groups.merge(later, grouping))?;
+        grouping.check(opened.registries())?;
+        groups.limit(grouping, 1);
+        let verdict = opened.verdict();
+        let shown = Grouped::new(&opened.events, grouping, &groups, &verdict);
+        opened.output()?.show(self.json.is_on(), &shown, |out| {
+            if verdict.has_blocks() {
+                shown.append_text(out);
             }
         })?;
         opened.end_with(&verdict, context)

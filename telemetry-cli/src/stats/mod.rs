@@ -2,4 +2,7 @@
 //!
 //! It may use `text`, `term` and `input`. It never opens an input.
 
+pub(crate) mod grouped;
+pub(crate) mod grouping;
+pub(crate) mod groups;
 pub(crate) mod shown;

@@ -42,6 +42,8 @@ fn any_number_of_threads_has_the_same_output() {
     let folder = with_broken(Folder::new(), "big", &big(8), 8);
     for file in ["big", "big-cut", "big-damaged"] {
         same_for_any_number_of_threads(&folder, "stats --json", &format!("{file}.tel"));
+        let groups = "stats --json --by thread,event,text";
+        same_for_any_number_of_threads(&folder, groups, &format!("{file}.tel"));
     }
 }
 

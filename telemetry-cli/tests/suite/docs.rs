@@ -46,7 +46,7 @@ fn samples_are_real() {
         samples += 1;
     }
     fresh += rest;
-    assert_eq!(samples, 21);
+    assert_eq!(samples, 22);
     check(&docs, &fresh);
 }
 

@@ -11,6 +11,7 @@ use crate::validate::{self, WHOLE};
 
 const EVENT: &str = include_str!("../../schemas/event.schema.json");
 const STATS: &str = include_str!("../../schemas/stats.schema.json");
+const GROUPS: &str = include_str!("../../schemas/groups.schema.json");
 const SPANS: &str = include_str!("../../schemas/spans.schema.json");
 
 fn folder() -> Folder {
@@ -39,6 +40,7 @@ fn schema(text: &str) -> Validator {
 fn output_is_what_the_schemas_say() {
     let folder = folder();
     let (event, stats, spans) = (schema(EVENT), schema(STATS), schema(SPANS));
+    let groups = schema(GROUPS);
     for name in ["gc.tel", "labels.tel", "lossy.tel", "two.tel", "spans.tel", "messages.tel", "empty.tel"] {
         let mut lines = 0;
         for args in ["print --json", "print --json-strings", "print --follow --json --kind Pool -"] {
@@ -54,6 +56,7 @@ fn output_is_what_the_schemas_say() {
         let object =
             |args: &str| serde_json::from_slice(&folder.run(&format!("{args} {name}")).stdout).unwrap();
         check(&stats, name, &object("stats --json"));
+        check(&groups, name, &object("stats --json --by event,session,thread"));
         check(&spans, name, &object("spans --json"));
     }
     // A schema that accepts anything would prove nothing.

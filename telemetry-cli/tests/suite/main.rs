@@ -15,6 +15,7 @@ mod filters;
 mod follow;
 mod ghc;
 pub mod golden;
+mod groups;
 mod gzip;
 #[cfg(target_os = "linux")]
 mod hostile_logs;
