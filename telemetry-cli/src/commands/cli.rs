@@ -12,8 +12,8 @@ use telemetry_format::FORMAT_VERSION;
 #[cfg(feature = "sql")]
 use super::sql;
 use super::{
-    check, cnv, completions, convert, csv, gdb, history, info, init, listen, man, mono, parquet, print, py,
-    query, recover, release, replay, report, show, spans, stats, txt, validate,
+    check, cnv, completions, convert, csv, fleet, gdb, history, info, init, listen, man, mono, parquet,
+    print, py, query, recover, release, replay, report, show, spans, stats, txt, validate,
 };
 #[cfg(unix)]
 use super::{control, doctor, list, tail};
@@ -40,11 +40,12 @@ pub(crate) struct Cli {
 }
 
 /// The commands as `--help` shows them. Some are not in every build.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 8] = [
     ("Look", &["print", "info", "stats", "spans", "report", "validate", "doctor"]),
     ("Query", &["query", "sql", "csv", "parquet"]),
     ("Convert and replay", &["convert", "recover", "replay"]),
     ("Live", &["list", "control", "tail", "listen", "gdb"]),
+    ("Many hosts", &["ship", "collect", "lake"]),
     ("Registry", &["init", "check", "release", "history", "py"]),
     ("MPS, GHC and Mono compatible", &["cnv", "txt", "show", "mono-debug", "mono-report"]),
     ("Shell", &["completions", "man"]),
@@ -124,6 +125,9 @@ commands! {
     Csv(csv::Args),
     Parquet(parquet::Args),
     Query(query::Args),
+    Ship(fleet::Ship),
+    Collect(fleet::Collect),
+    Lake(fleet::Lake),
     Convert(convert::Args),
     Cnv(cnv::Args),
     Txt(txt::Args),

@@ -1,4 +1,5 @@
-//! `query`: the program that answers is found and started, or its absence is explained.
+//! `query`, `ship`, `collect` and `lake`: the program that answers is found and started, or its
+//! absence is explained.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -31,6 +32,16 @@ fn all_arguments_are_passed_on() {
         let found = run(folder.command(args).env("PATH", folder.path("")), &[]);
         assert_eq!(String::from_utf8_lossy(&found.stdout), passed, "{args}: {}", found.stderr);
         assert_eq!(found.code, Some(1), "{args}");
+    }
+    std::fs::rename(folder.path("telemetry-query"), folder.path("telemetry-fleet")).unwrap();
+    std::fs::copy(folder.path("telemetry-fleet"), folder.path("telemetry-lake")).unwrap();
+    for (args, passed) in [
+        ("ship --to x --help", "<ship><--to><x><--help>"),
+        ("collect --config c.toml", "<collect><--config><c.toml>"),
+        ("lake commit --once", "<commit><--once>"),
+    ] {
+        let found = run(folder.command(args).env("PATH", folder.path("")), &[]);
+        assert_eq!(String::from_utf8_lossy(&found.stdout), passed, "{args}: {}", found.stderr);
     }
     // A name with a typing error is still none of the commands.
     let found = run(folder.command("qeury SELECT").env("PATH", folder.path("")), &[]);

@@ -1,0 +1,83 @@
+//! `telemetry ship`, `collect` and `lake`: start `telemetry-fleet` and `telemetry-lake`. They are
+//! packages of their own, because clients of object stores take minutes to build.
+
+use std::ffi::OsString;
+
+use crate::term::ended::{Context, Ended, Run};
+use crate::term::installed;
+
+/// Starts a command of `telemetry-fleet`.
+fn start(command: &str, arguments: &[OsString], context: &mut Context) -> Ended {
+    let arguments: Vec<_> = std::iter::once(command.into()).chain(arguments.iter().cloned()).collect();
+    installed::run("telemetry-fleet", "fleet/telemetry-fleet", &arguments, context)
+}
+
+const SHIP_EXAMPLES: &str = "\
+The program `telemetry-fleet` does it, a package of its own. In a clone of the repository, run
+`cargo install --locked --path fleet/telemetry-fleet`. `telemetry-fleet ship --help` lists its
+options. See docs/fleet.md.
+
+Examples:
+  telemetry ship --spool spool --to file:///srv/telemetry app.tel
+  telemetry ship --config ship.toml";
+
+/// Ship streams to a store or a collector, if `telemetry-fleet` is installed
+#[derive(clap::Args)]
+#[command(after_help = SHIP_EXAMPLES)]
+pub(crate) struct Ship {
+    /// Options of `telemetry-fleet ship`
+    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+impl Run for Ship {
+    fn run(&self, context: &mut Context) -> Ended {
+        start("ship", &self.arguments, context)
+    }
+}
+
+const COLLECT_EXAMPLES: &str = "\
+The program `telemetry-fleet` does it, a package of its own. In a clone of the repository, run
+`cargo install --locked --path fleet/telemetry-fleet`. `telemetry-fleet collect --help` lists its
+options. See docs/fleet.md.
+
+Examples:
+  telemetry collect --config collect.toml";
+
+/// Receive streams of many hosts, if `telemetry-fleet` is installed
+#[derive(clap::Args)]
+#[command(after_help = COLLECT_EXAMPLES)]
+pub(crate) struct Collect {
+    /// Options of `telemetry-fleet collect`
+    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+impl Run for Collect {
+    fn run(&self, context: &mut Context) -> Ended {
+        start("collect", &self.arguments, context)
+    }
+}
+
+const LAKE_EXAMPLES: &str = "\
+The program `telemetry-lake` does it, a package of its own. In a clone of the repository, run
+`cargo install --locked --path fleet/telemetry-lake`. `telemetry-lake --help` lists its
+options. See docs/fleet.md.
+
+Examples:
+  telemetry lake --help";
+
+/// Make tables of many hosts from a store, if `telemetry-lake` is installed
+#[derive(clap::Args)]
+#[command(after_help = LAKE_EXAMPLES)]
+pub(crate) struct Lake {
+    /// Options of `telemetry-lake`
+    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+impl Run for Lake {
+    fn run(&self, context: &mut Context) -> Ended {
+        installed::run("telemetry-lake", "fleet/telemetry-lake", &self.arguments, context)
+    }
+}
