@@ -40,7 +40,8 @@ fn column(event: &Json, name: &str) -> Option<String> {
     Some(match value {
         Json::Array(flags) if flags.is_empty() => "0".to_string(),
         Json::Array(flags) => flags.iter().map(|flag| flag.as_str().unwrap()).collect::<Vec<_>>().join("|"),
-        value => value.to_string().trim_matches('"').to_string(),
+        Json::String(text) => text.clone(),
+        value => value.to_string(),
     })
 }
 
