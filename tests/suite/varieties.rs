@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::support::package::{OPTIMIZED, Workspace, said, target_dir};
 
@@ -39,7 +40,15 @@ fn cargo(variety: &str, command: &str, package: &str) -> Command {
 }
 
 /// The functions of `sites` in a variety.
-fn functions(variety: &str) -> BTreeMap<String, Function> {
+///
+/// The varieties are built in turn in one target directory, so that common dependencies are built
+/// once. Each variety builds the runtime again, so all tests share the results.
+fn functions(variety: &str) -> &'static BTreeMap<String, Function> {
+    static BUILT: OnceLock<BTreeMap<&str, BTreeMap<String, Function>>> = OnceLock::new();
+    &BUILT.get_or_init(|| ["cool", "hot", "rash"].map(|variety| (variety, build(variety))).into())[variety]
+}
+
+fn build(variety: &str) -> BTreeMap<String, Function> {
     let file = target_dir("target").join(format!("{variety}.s"));
     let mut cargo = cargo(variety, "rustc", "sites");
     cargo.args(["--", "-C", "codegen-units=1", "--emit"]);
@@ -137,8 +146,6 @@ fn of_a_message_one_branch_more_and_nothing_on_the_others() {
     }
 }
 
-/// The varieties are built in turn in one target directory, so that common dependencies are built
-/// once.
 #[test]
 fn of_sites_that_are_off_or_compiled_out() {
     if !cfg!(target_arch = "x86_64") {
