@@ -37,7 +37,10 @@ mod formats;
 pub mod ghc;
 pub mod mono;
 pub mod mps;
+pub mod perfetto;
+mod timeline;
 
 pub use common::gzip::is_gzip;
 pub use common::written::Written;
 pub use formats::{Format, RECOGNIZED_BY, known_registry};
+pub use timeline::{Moment, Span, SpanEnd, Timeline};

@@ -57,8 +57,15 @@ const RUNTIME: &[Room] = &[
     ("process", ALL),
 ];
 
-const FOREIGN: &[Room] =
-    &[("common", &[]), ("ghc", &["common"]), ("mono", &["common"]), ("mps", &["common"]), ("formats", ALL)];
+const FOREIGN: &[Room] = &[
+    ("common", &[]),
+    ("ghc", &["common"]),
+    ("mono", &["common"]),
+    ("mps", &["common"]),
+    ("formats", &["common", "ghc", "mono", "mps"]),
+    ("timeline", &["common"]),
+    ("perfetto", &["common", "timeline"]),
+];
 
 const COLUMNS: &[Room] = &[
     ("model", &[]),

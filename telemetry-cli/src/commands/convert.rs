@@ -3,13 +3,15 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 mod stream;
+mod timeline;
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use telemetry_decode::Order;
 use telemetry_decode::writer::Compress;
-use telemetry_foreign::Format;
+use telemetry_foreign::perfetto::PerfettoTrace;
+use telemetry_foreign::{Format, Written};
 
 use crate::input::events::EventArgs;
 use crate::input::inputs::cannot_read;
@@ -25,12 +27,14 @@ written in time order. Events that the target format cannot represent are counte
 docs/formats.md lists what each format keeps. --to arrow writes tables, as docs/columns.md describes: with
 -d a file for each event that occurs and for each side table, else the table of the one event that passes the
 filter. Standard output gets it as an Arrow stream, a file as an Arrow file, which is also called Feather.
+--to perfetto writes a trace for Perfetto's viewer, as docs/exports.md describes.
 
 Examples:
   telemetry convert --to telemetry -o gc.tel mpsio.log      another system's log as a stream
   telemetry convert --to ghc-eventlog -o gc.eventlog gc.tel a stream for another system's tools
   telemetry convert --to telemetry --compress -o old.tel gc.tel
   telemetry convert --to mps --kind Trace gc.tel | mpseventcnv -f -
+  telemetry convert --to perfetto -o gc.pftrace gc.tel
   telemetry convert --to arrow -d tables gc.tel             tables/PoolInit.arrow, tables/TraceStart.arrow, ...
   telemetry convert --to arrow --event PoolInit gc.tel | python pools.py";
 
@@ -42,6 +46,7 @@ enum To {
     GhcEventlog,
     Mono,
     Arrow,
+    Perfetto,
 }
 
 /// Convert streams and other systems' logs to another format
@@ -80,6 +85,7 @@ impl Run for Args {
             To::GhcEventlog => self.write(Some(Format::GhcEventlog), context),
             To::Mono => self.write(Some(Format::Mono), context),
             To::Arrow => self.write_arrow(context),
+            To::Perfetto => self.write_timeline(context),
         }
     }
 }
@@ -105,11 +111,31 @@ impl Args {
         drop(progress);
         let written = written?.map_err(cannot_read)?;
         output.finish()?;
+        self.report_left_out(&written, context);
+        opened.end(context)
+    }
+
+    /// Writes a trace for a viewer with a time axis.
+    fn write_timeline(&self, context: &mut Context) -> Ended {
+        let mut opened = self.common.open(Order::Time)?;
+        let mut output = opened.output()?;
+        expect_no_terminal(&output)?;
+        let progress = Progress::of_bytes(opened.inputs.len());
+        let written =
+            output.write_with(|out| timeline::write(&mut opened, &mut PerfettoTrace::new(out), &progress));
+        drop(progress);
+        let written = written?.map_err(cannot_read)?;
+        output.finish()?;
+        self.report_left_out(&written, context);
+        opened.end(context)
+    }
+
+    /// Says which events the format cannot represent.
+    fn report_left_out(&self, written: &Written, context: &mut Context) {
         for (why, events) in &written.left_out {
             let message = format!("{} {why}", count(*events, "event"));
             if self.common.input.strict { context.problem(message) } else { warning(message) }
         }
-        opened.end(context)
     }
 
     #[cfg(feature = "arrow")]

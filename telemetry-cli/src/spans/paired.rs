@@ -79,9 +79,9 @@ fn parts<'d>(found: &Found, defs: &'d [Def]) -> SpanParts<'d> {
         Found::Whole { which, begin, end, self_ns, .. } => {
             (which.def, [begin.marks, end.marks], Some((end.since(begin), *self_ns)))
         }
-        Found::NoEnd(which, begin) => (which.def, [begin.marks, 0], None),
+        Found::NoEnd(which, begin, _) => (which.def, [begin.marks, 0], None),
         Found::NoBegin(which, end) => (which.def, [0, end.marks], None),
-        Found::Dropped(which) => (which.def, [0, 0], None),
+        Found::Begun(which, _) | Found::Dropped(which, _) => (which.def, [0, 0], None),
     };
     SpanParts { name: &defs[def].span.name, marks, times }
 }

@@ -28,6 +28,7 @@ const READERS: &[&str] = &[
     "spans --csv FILE",
     "convert --to telemetry FILE",
     "convert --to ghc-eventlog FILE",
+    "convert --to perfetto FILE",
     "validate FILE",
     "validate --json FILE",
     #[cfg(feature = "parquet")]

@@ -50,6 +50,7 @@ mod text;
 mod usage;
 mod validate;
 mod versions;
+mod viewers;
 
 /// What processes under control emit.
 #[cfg(target_os = "linux")]

@@ -91,9 +91,9 @@ impl Spans {
 fn add(rows: &mut Rows, pairing: &Pairing, gaps: &Gaps, found: &Found) -> Option<Batch> {
     let (which, begin, end, self_ns) = match found {
         Found::Whole { which, begin, end, self_ns, .. } => (which, Some(begin), Some(end), Some(*self_ns)),
-        Found::NoEnd(which, begin) => (which, Some(begin), None, None),
+        Found::NoEnd(which, begin, _) => (which, Some(begin), None, None),
         Found::NoBegin(which, end) => (which, None, Some(end), None),
-        Found::Dropped(which) => (which, None, None, None),
+        Found::Begun(which, _) | Found::Dropped(which, _) => (which, None, None, None),
     };
     let def = pairing.defs.get(which.def)?;
     let (number, text) = match &which.key {

@@ -149,7 +149,7 @@ impl Gatherer {
     }
 
     fn add_span(&mut self, events: &Events<'_>, found: &Found, gaps: &Gaps) {
-        let Found::Whole { which, begin, end, self_ns, path, row } = found else { return };
+        let Found::Whole { which, begin, end, self_ns, path, row, .. } = found else { return };
         let start = self.start_of(events, which);
         let begin_at = self.axis.moment(start.saturating_add(begin.ns));
         let end_at = self.axis.moment(start.saturating_add(end.ns)).max(begin_at);

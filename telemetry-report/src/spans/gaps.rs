@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use telemetry_decode::completeness::Gap;
 
-use super::pairing::{End, Which};
+use super::found::{End, Which};
 use super::roles::Def;
 
 /// Intervals in which events may be missing, by clock readings, in order and disjoint.

@@ -4,14 +4,18 @@
 //! spans, which is limited.
 
 mod emissions;
+mod found;
 mod gaps;
+mod nesting;
 mod pairing;
 mod paths;
 mod roles;
 mod tally;
 
+pub use found::{End, Found, Key, Which};
 pub use gaps::Gaps;
-pub use pairing::{End, Found, Key, Pairing, Which};
+pub use nesting::Place;
+pub use pairing::Pairing;
 pub use paths::Paths;
 pub use roles::Def;
 pub use tally::{Long, SpanTally, Tally, Unmatched};

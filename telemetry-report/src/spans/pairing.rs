@@ -4,9 +4,11 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
-use telemetry_decode::{Event, EventBatch, Value};
+use telemetry_decode::{Event, EventBatch};
 
 use super::emissions::Emissions;
+use super::found::{End, Found, Key, Which};
+use super::nesting::{Nesting, Place, Placed};
 use super::paths::Paths;
 use super::roles::{Def, Role, roles};
 use crate::figures::keyed::PerEvent;
@@ -33,6 +35,9 @@ pub struct Pairing {
     pub emissions: Emissions,
     pub paths: Paths,
     mark: Option<Mark>,
+    nesting: Nesting,
+    /// Number of events so far that began or ended spans.
+    events: u64,
 }
 
 /// Says something about an event.
@@ -46,63 +51,6 @@ struct Identity {
     /// Without a key, spans nest per thread. With a key, they may end on any thread.
     thread: Option<u32>,
     key: Key,
-}
-
-/// The value of a key: the bits of a number, or a string.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Key {
-    None,
-    Number(u64),
-    Text(Box<[u8]>),
-}
-
-/// One end of a span.
-#[derive(Debug, Clone, Copy)]
-pub struct End {
-    pub thread: u32,
-    pub ns: i64,
-    /// Time that the thread had spent on emissions by then; 0 if it is not subtracted.
-    pub spent_ns: i64,
-    pub ticks: u64,
-    /// Where the event begins in the input.
-    pub offset: u64,
-    /// What [`Pairing::mark_by`] says about the event.
-    pub marks: u64,
-}
-
-/// A span of a session, without its times.
-#[derive(Debug, Clone)]
-pub struct Which {
-    /// Index into [`Pairing::defs`].
-    pub def: usize,
-    pub session: u64,
-    pub key: Key,
-}
-
-/// A result of pairing.
-#[derive(Debug)]
-pub enum Found {
-    /// A begin and its end, and the time in which no span that the thread began later was open.
-    /// `path` is its number in [`Pairing::paths`]. Spans that a thread began, and that were open at
-    /// the same time, have different rows.
-    Whole { which: Which, begin: End, end: End, self_ns: i64, path: u32, row: u8 },
-    /// A begin without an end, at the end of the stream or because another begin with its key
-    /// followed.
-    NoEnd(Which, End),
-    /// An end without a begin.
-    NoBegin(Which, End),
-    /// A begin that was dropped because too many spans were open.
-    Dropped(Which),
-}
-
-impl Found {
-    /// Returns the index into [`Pairing::defs`].
-    fn def(&self) -> usize {
-        match self {
-            Found::Whole { which, .. } => which.def,
-            Found::NoEnd(which, _) | Found::NoBegin(which, _) | Found::Dropped(which) => which.def,
-        }
-    }
 }
 
 struct Open {
@@ -160,12 +108,19 @@ impl Pairing {
             emissions: Emissions::new(is_net),
             paths: Paths::default(),
             mark: None,
+            nesting: Nesting::default(),
+            events: 0,
         }
     }
 
     /// Sets what the caller notes about begins and ends of spans, in [`End::marks`].
     pub fn mark_by(&mut self, mark: impl FnMut(&Event<'_>) -> u64 + Send + 'static) {
         self.mark = Some(Box::new(mark));
+    }
+
+    /// Decides the places of spans from now on.
+    pub fn keep_places(&mut self) {
+        self.nesting.keep();
     }
 
     /// Takes an event, and appends what it completes or contradicts. Returns true if it begins a
@@ -178,6 +133,7 @@ impl Pairing {
             return false;
         }
         let roles = Arc::clone(roles);
+        self.events += 1;
         let at = End {
             thread: event.thread(),
             ns: event.time_ns(),
@@ -185,6 +141,7 @@ impl Pairing {
             ticks: event.ticks(),
             offset: event.offset(),
             marks: self.mark.as_mut().map_or(0, |mark| mark(event)),
+            number: self.events,
         };
         for role in &*roles {
             let identity = Identity::new(role, event);
@@ -198,6 +155,22 @@ impl Pairing {
             found.retain(|found| self.defs[found.def()].is_wanted);
         }
         roles.iter().any(|role| role.begins_pause)
+    }
+
+    /// Returns the number of spans that an event begins: inside, `None` if it also ends none;
+    /// outside, `None` if no event of its type was taken yet.
+    #[inline]
+    pub fn begins_of(&mut self, event: &Event<'_>) -> Option<Option<u32>> {
+        let roles = self.roles.of_registry(event.known_registry())[event.index()].as_ref()?;
+        if roles.is_empty() {
+            return Some(None);
+        }
+        Some(Some(roles.iter().filter(|role| !role.is_end).count() as u32))
+    }
+
+    /// Returns the number of the last event that began or ended spans, as in [`End::number`].
+    pub fn number(&self) -> u64 {
+        self.events
     }
 
     /// Takes some events, as [`Pairing::take`] does.
@@ -214,9 +187,10 @@ impl Pairing {
     /// Visits the spans that are still open, in the order of their begins.
     pub fn finish(&mut self, mut visit: impl FnMut(Found)) {
         while self.oldest != NONE {
+            let place = self.nesting.place_of_open(self.oldest);
             let (which, begin, _) = self.remove(self.oldest);
             if self.defs[which.def].is_wanted {
-                visit(Found::NoEnd(which, begin));
+                visit(Found::NoEnd(which, begin, place));
             }
         }
     }
@@ -229,15 +203,15 @@ impl Pairing {
 
     fn begin(&mut self, identity: Identity, at: End, found: &mut Vec<Found>) {
         while self.is_full() {
-            let (which, ..) = self.remove(self.oldest);
-            found.push(Found::Dropped(which));
+            let (which, begin, _) = self.remove(self.oldest);
+            found.push(Found::Dropped(which, begin));
         }
         let hash = self.hasher.hash_one(&identity);
         let outer = match self.find(hash, &identity) {
             // An open span with a key has a unique identity.
             Some(outer) if identity.thread.is_none() => {
                 let (which, begin, _) = self.remove(outer);
-                found.push(Found::NoEnd(which, begin));
+                found.push(Found::NoEnd(which, begin, Place::Apart));
                 None
             }
             outer => outer,
@@ -270,6 +244,8 @@ impl Pairing {
                 self.open.len() as u32 - 1
             }
         };
+        let has_key = self.open[index as usize].identity.thread.is_none();
+        self.nesting.begin(index, (session, at.thread), at.ns, has_key);
         if let Some(thread) = self.threads.get_mut(&(session, at.thread)) {
             thread.innermost = index;
         }
@@ -305,10 +281,14 @@ impl Pairing {
         let end = End { spent_ns: self.emissions.spent_ns(identity.session, began_on), ..at };
         self.account(identity.session, began_on, end.net_ns());
         let Open { path, row, .. } = self.open[index as usize];
+        let Placed { place, tell } = self.nesting.end(index, at.thread);
+        if let Some(outer) = tell.and_then(|outer| self.open.get(outer as usize)) {
+            found.push(Found::Begun(outer.identity.clone().which(), outer.begin));
+        }
         let (which, begin, self_ns) = self.remove(index);
         // Events may come faster than their measured cost.
         let self_ns = if end.spent_ns == 0 { self_ns } else { self_ns.min(end.since(&begin)) };
-        found.push(Found::Whole { which, begin, end, self_ns, path, row });
+        found.push(Found::Whole { which, begin, end, self_ns, path, row, place });
     }
 
     /// Finds the innermost open span of an identity.
@@ -361,6 +341,7 @@ impl Pairing {
                 select(behind).before = links.before;
             }
         }
+        self.nesting.remove(index);
         self.free.push(index);
         self.move_out(thread.behind);
         (identity.which(), begin, self_ns)
@@ -393,19 +374,6 @@ fn all_links(open: &mut Open) -> &mut Links {
     &mut open.all
 }
 
-impl End {
-    /// Returns the time without emissions.
-    fn net_ns(&self) -> i64 {
-        self.ns.saturating_sub(self.spent_ns)
-    }
-
-    /// Returns the time from the begin to this end.
-    pub fn since(&self, begin: &End) -> i64 {
-        let took = self.net_ns().saturating_sub(begin.net_ns());
-        if self.spent_ns == 0 { took } else { took.max(0) }
-    }
-}
-
 impl Thread {
     fn at(ns: i64) -> Thread {
         Thread { innermost: NONE, until_ns: ns, rows: 0 }
@@ -424,21 +392,5 @@ impl Identity {
 
     fn which(self) -> Which {
         Which { def: self.def as usize, session: self.session, key: self.key }
-    }
-}
-
-impl Key {
-    /// Returns the number of bytes of a string.
-    fn text_len(&self) -> usize {
-        if let Key::Text(text) = self { text.len() } else { 0 }
-    }
-
-    fn new(value: &Value<'_>) -> Key {
-        match (value.as_i128(), value.as_bytes()) {
-            (Some(number), _) => Key::Number(number as u64),
-            (None, Some(bytes)) => Key::Text(bytes.into()),
-            // Registries have no other keys.
-            (None, None) => Key::None,
-        }
     }
 }

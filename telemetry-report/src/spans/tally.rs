@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::found::{End, Found, Which};
 use super::gaps::Gaps;
-use super::pairing::{End, Found, Which};
 use super::roles::Def;
 use crate::figures::distribution::Distribution;
 
@@ -72,7 +72,7 @@ impl Tally {
                 span.uncertain += u64::from(!is_certain);
                 self.keep(Long { which, begin, end, self_ns, is_certain });
             }
-            Found::NoEnd(which, at) => {
+            Found::NoEnd(which, at, _) => {
                 self.spans[which.def].no_end += 1;
                 let is_certain = gaps.are_none(&defs[which.def], &which, at.thread, at.ticks, u64::MAX);
                 self.list(Unmatched { which, at, is_begin: true, is_certain });
@@ -82,7 +82,8 @@ impl Tally {
                 let is_certain = gaps.are_none(&defs[which.def], &which, at.thread, 0, at.ticks);
                 self.list(Unmatched { which, at, is_begin: false, is_certain });
             }
-            Found::Dropped(which) => self.spans[which.def].begins_dropped += 1,
+            Found::Begun(..) => {}
+            Found::Dropped(which, _) => self.spans[which.def].begins_dropped += 1,
         }
     }
 

@@ -1,0 +1,8 @@
+//! Files for the viewers of others, read by independent programs: the same numbers as in our own
+//! commands.
+
+mod docs;
+mod expected;
+mod perfetto;
+mod streams;
+mod trace_processor;

@@ -1,0 +1,129 @@
+//! `convert --to perfetto`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value as Json;
+
+use super::expected::{Arguments, Expected, expected, float};
+use super::streams::{Sample, samples};
+use super::trace_processor::{folder, query};
+use crate::run::Folder;
+
+/// Errors while a trace was imported.
+const ERRORS: &str = "SELECT name, value FROM stats WHERE value > 0 \
+    AND (severity <> 'info' OR name GLOB '*error*' OR name GLOB '*skipped*' OR name GLOB '*dropped*')";
+
+/// Slices and instants, with one argument each, or none.
+const SLICES: &str = "SELECT slice.id, ts, dur, name, key, int_value, string_value, real_value, value_type \
+    FROM slice LEFT JOIN args USING (arg_set_id) WHERE name <> 'lost' ORDER BY slice.id, args.id";
+
+/// A slice, or an instant.
+#[derive(Debug)]
+struct Slice {
+    name: String,
+    time: String,
+    duration: i64,
+    arguments: Arguments,
+}
+
+#[test]
+fn perfetto_sees_the_same_numbers() {
+    let Some(engine) = folder() else { return };
+    for sample in samples() {
+        check(&engine, &sample);
+    }
+}
+
+fn check(engine: &Path, sample: &Sample) {
+    let Sample { name, bytes, registry, code } = sample;
+    let folder = Folder::new().with("stream", bytes);
+    let run = folder.run("convert --to perfetto -o trace.pftrace stream");
+    assert_eq!(run.code, Some(*code), "{name}: {}", run.stderr);
+    let trace = folder.path("trace.pftrace");
+    let rows = query(engine, &trace, &[ERRORS, SLICES]);
+    let (rows, errors): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.get("id").is_some());
+    assert_eq!(errors, [] as [Json; 0], "{name}");
+    let slices = slices(&rows);
+    let expected = expected(&folder, "stream", registry.as_ref());
+    compare(name, &slices, &expected);
+}
+
+fn compare(name: &str, slices: &[Slice], expected: &Expected) {
+    let mut spans = BTreeMap::<String, (u64, i64)>::new();
+    let mut open = BTreeMap::<String, u64>::new();
+    let mut counts = BTreeMap::<String, u64>::new();
+    let (mut instants, mut begins) = (Vec::new(), Vec::new());
+    for slice in slices {
+        let Slice { name, time, duration, arguments } = slice;
+        let is_span = expected.spans.contains_key(name) || expected.open.contains_key(name);
+        match duration {
+            -1 => *open.entry(name.clone()).or_default() += 1,
+            _ if is_span => {
+                let of = spans.entry(name.clone()).or_default();
+                *of = (of.0 + 1, of.1 + duration);
+            }
+            _ if expected.counts.contains_key(name) => {
+                assert_eq!(*duration, 0, "{slice:?}");
+                *counts.entry(name.clone()).or_default() += 1;
+                instants.push((name.clone(), time.clone(), arguments.clone()));
+            }
+            _ => {}
+        }
+        if is_span && expected.simple.contains(name) {
+            let of_begin = |(name, _): &&(String, String)| !name.starts_with("end_") && name != "uncertain";
+            begins.push((name.clone(), arguments.iter().filter(of_begin).cloned().collect()));
+        }
+    }
+    instants.sort();
+    begins.sort();
+    assert_eq!(spans, expected.spans, "{name}: spans");
+    assert_eq!(open, expected.open, "{name}: spans without an end");
+    assert_eq!(counts, expected.counts, "{name}: events");
+    let first_difference =
+        instants.iter().zip(&expected.instants).find(|(found, expected)| found != expected);
+    assert_eq!(first_difference, None, "{name}: found, expected");
+    assert_eq!(instants.len(), expected.instants.len(), "{name}");
+    let first_difference = begins.iter().zip(&expected.begins).find(|(found, expected)| found != expected);
+    assert_eq!(first_difference, None, "{name}: arguments of spans: found, expected");
+    assert_eq!(begins.len(), expected.begins.len(), "{name}");
+}
+
+/// Puts the rows of each slice together.
+fn slices(rows: &[Json]) -> Vec<Slice> {
+    let mut slices: Vec<(&Json, Slice)> = Vec::new();
+    for row in rows {
+        if slices.last().is_none_or(|(id, _)| **id != row["id"]) {
+            let slice = Slice {
+                name: row["name"].as_str().unwrap().to_string(),
+                time: number(&row["ts"]).to_string(),
+                duration: number(&row["dur"]),
+                arguments: Vec::new(),
+            };
+            slices.push((&row["id"], slice));
+        }
+        let name = row["key"].as_str().and_then(|key| key.strip_prefix("debug."));
+        if let (Some(name), Some(text), Some((_, slice))) = (name, text(row), slices.last_mut()) {
+            slice.arguments.push((name.to_string(), text));
+        }
+    }
+    slices.iter_mut().for_each(|(_, slice)| slice.arguments.sort());
+    slices.into_iter().map(|(_, slice)| slice).collect()
+}
+
+/// Returns the value of an argument.
+fn text(row: &Json) -> Option<String> {
+    Some(match row["value_type"].as_str()? {
+        "pointer" => format!("{:#x}", number(&row["int_value"])),
+        "int" | "uint" => number(&row["int_value"]).to_string(),
+        "bool" => (number(&row["int_value"]) != 0).to_string(),
+        "real" => row["real_value"].as_f64().map_or("not finite".to_string(), float),
+        "string" => row["string_value"].as_str()?.to_string(),
+        _ => return None,
+    })
+}
+
+/// Returns a whole number, which is text if it is large.
+fn number(value: &Json) -> i64 {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok()).unwrap_or_else(|| panic!("{value} is no number"))
+}

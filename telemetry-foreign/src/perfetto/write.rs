@@ -1,0 +1,411 @@
+//! Writes a trace.
+
+use std::io::{self, Write};
+
+use hashbrown::HashMap;
+use telemetry_decode::{Event, Events, Session};
+
+use super::fields::{annotation, clock, defaults, event, packet, sequence, track};
+use super::names::Names;
+use super::packets::Packets;
+use super::proto::{bytes, message, number};
+use super::values::{annotation, annotations};
+use crate::common::written::Written;
+use crate::timeline::{Held, PerEvent, Process, Processes, RowKey, Rows, Span, SpanEnd, Timeline, losses};
+
+/// The sequence of packets with events and spans.
+const EVENTS: u64 = 1;
+
+/// The sequence of packets with losses.
+const LOSSES: u64 = 2;
+
+/// Writes events and spans as a trace for Perfetto.
+///
+/// Each session is a process. Its spans are slices, of the thread that began them or on rows of
+/// their own. Other events are instants. Parameters are arguments; those of the event that ends a
+/// span are named `end_NAME`. The time of the trace is that since 1970, in nanoseconds, so sessions
+/// of several hosts stand where their clocks say. What is missing stands on tracks `lost`.
+pub struct PerfettoTrace<'o> {
+    packets: Packets<'o>,
+    names: Names,
+    types: PerEvent<Type>,
+    held: Held<HeldEvent>,
+    rows: Rows,
+    processes: Processes,
+    /// Numbers of the tracks of sessions, and of threads.
+    of_sessions: HashMap<u64, u64>,
+    of_threads: HashMap<(u64, u32), u64>,
+    /// Key and track of the last thread.
+    last_thread: ((u64, u32), u64),
+    tracks: u64,
+    /// The time of the last packet that counts from the one before; none before the first.
+    now: Option<i64>,
+    /// The latest time.
+    last: i64,
+    written: Written,
+}
+
+/// Numbers of the names of a type of event.
+struct Type {
+    name: u64,
+    category: u64,
+    params: Box<[u64]>,
+    /// Names of its parameters where it ends a span.
+    end_params: Box<[u64]>,
+}
+
+/// An event that waits for its spans.
+struct HeldEvent {
+    track: u64,
+    begin: Box<[u8]>,
+    end: Box<[u8]>,
+}
+
+impl<'o> PerfettoTrace<'o> {
+    /// Begins a trace.
+    pub fn new(out: &'o mut dyn Write) -> Self {
+        PerfettoTrace {
+            packets: Packets::new(out),
+            names: Names::default(),
+            types: PerEvent::default(),
+            held: Held::default(),
+            rows: Rows::default(),
+            processes: Processes::default(),
+            of_sessions: HashMap::new(),
+            of_threads: HashMap::new(),
+            last_thread: ((0, u32::MAX), 0),
+            tracks: 0,
+            now: None,
+            last: i64::MIN,
+            written: Written::default(),
+        }
+    }
+}
+
+impl Timeline for PerfettoTrace<'_> {
+    fn event(&mut self, of: &Event<'_>) -> io::Result<()> {
+        let track = self.track(of)?;
+        let time = of.wall_ns();
+        let step = self.step(time)?;
+        self.last = self.last.max(time);
+        let PerfettoTrace { types, names, packets, .. } = self;
+        let Type { name, category, params, .. } = types.get(of, |of| Type::new(of, names));
+        let (name, category) = (*name, *category);
+        packets.push(|out| {
+            number(out, packet::TIMESTAMP, step);
+            number(out, packet::SEQUENCE, EVENTS);
+            number(out, packet::SEQUENCE_FLAGS, sequence::NEEDS_STATE);
+            message(out, packet::TRACK_EVENT, |out| {
+                number(out, event::TYPE, event::INSTANT);
+                number(out, event::TRACK, track);
+                number(out, event::CATEGORY, category);
+                number(out, event::NAME, name);
+                annotations(out, of, params, names);
+            });
+            names.put_new(out);
+        })?;
+        self.written.events += 1;
+        Ok(())
+    }
+
+    fn hold(&mut self, number: u64, begins: u32, ends: u32, event: &Event<'_>) -> io::Result<()> {
+        let (track, time) = (self.track(event)?, event.wall_ns());
+        if self.now.is_none() {
+            self.step(time)?;
+        }
+        self.last = self.last.max(time);
+        let PerfettoTrace { types, names, .. } = self;
+        let Type { params, end_params, .. } = types.get(event, |event| Type::new(event, names));
+        let mut arguments = |spans: u32, params: &[u64]| {
+            let mut out = Vec::new();
+            if spans > 0 {
+                annotations(&mut out, event, params, names);
+            }
+            out.into_boxed_slice()
+        };
+        let mut held =
+            HeldEvent { track, begin: arguments(begins, params), end: arguments(ends, end_params) };
+        let mut bytes = held.begin.len() + held.end.len();
+        if !self.held.has_room(bytes) {
+            (held.begin, held.end, bytes) = (Box::default(), Box::default(), 0);
+            self.written.leave_out(TOO_MANY);
+        }
+        self.held.put(number, begins + ends, held, bytes);
+        self.written.events += 1;
+        Ok(())
+    }
+
+    fn span(&mut self, span: &Span<'_>) -> io::Result<()> {
+        let start = self.processes.get(span.session).map_or(0, |process| process.start);
+        let Span { def, begin, .. } = *span;
+        let from = begin.ns.saturating_add(start);
+        let (until, end, is_certain) = match span.end {
+            SpanEnd::At(end, is_certain) => (Some(end.ns.saturating_add(start)), Some(end), is_certain),
+            SpanEnd::Dropped if self.held.is_begun(begin.number, def) => (Some(self.last), None, false),
+            SpanEnd::Open | SpanEnd::Never | SpanEnd::Dropped => (None, None, true),
+        };
+        let is_begun = self.held.is_begun(begin.number, def);
+        let thread = self.held.get(begin.number).map_or(0, |held| held.track);
+        let track = match span.is_nested || is_begun {
+            true => thread,
+            false => self.row(span, thread, from, until.unwrap_or(i64::MAX))?,
+        };
+        let (name, category) = (self.names.event(span.name), self.names.category(span.category));
+        let uncertain = (!is_certain).then(|| self.names.annotation("uncertain"));
+        let PerfettoTrace { packets, names, held, .. } = self;
+        if !is_begun {
+            packets.push(|out| {
+                at(out, from);
+                message(out, packet::TRACK_EVENT, |out| {
+                    number(out, event::TYPE, event::BEGIN);
+                    number(out, event::TRACK, track);
+                    number(out, event::CATEGORY, category);
+                    number(out, event::NAME, name);
+                    out.extend_from_slice(held.get(begin.number).map_or(&[], |held| &held.begin));
+                });
+                names.put_new(out);
+            })?;
+        }
+        if let Some(until) = until {
+            packets.push(|out| {
+                at(out, until);
+                message(out, packet::TRACK_EVENT, |out| {
+                    number(out, event::TYPE, event::END);
+                    number(out, event::TRACK, track);
+                    out.extend_from_slice(
+                        end.and_then(|end| held.get(end.number)).map_or(&[], |held| &held.end),
+                    );
+                    if let Some(name) = uncertain {
+                        annotation(out, name, |out| number(out, annotation::BOOL, 1));
+                    }
+                });
+                names.put_new(out);
+            })?;
+        }
+        match span.end {
+            SpanEnd::Open => held.begin(begin.number, def),
+            _ => held.done(begin.number),
+        }
+        if let Some(end) = end {
+            held.done(end.number);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, events: &Events<'_>) -> io::Result<Written> {
+        self.start(events.sessions())?;
+        self.write_losses(events)?;
+        self.packets.flush()?;
+        Ok(std::mem::take(&mut self.written))
+    }
+}
+
+/// What is left out if too many spans are open.
+const TOO_MANY: &str = "that begin or end spans were written without parameters: too many spans are open";
+
+impl PerfettoTrace<'_> {
+    /// Returns the time since the last event. If there is none, or it is later, makes this time the
+    /// one to count from.
+    fn step(&mut self, time: i64) -> io::Result<u64> {
+        if let Some(step) = self.now.and_then(|now| u64::try_from(time.checked_sub(now)?).ok()) {
+            self.now = Some(time);
+            return Ok(step);
+        }
+        let is_first = self.now.is_none();
+        self.now = Some(time);
+        self.packets.push(|out| {
+            number(out, packet::SEQUENCE, EVENTS);
+            if is_first {
+                number(out, packet::SEQUENCE_FLAGS, sequence::CLEARED);
+            }
+            message(out, packet::CLOCK_SNAPSHOT, |out| {
+                for id in [clock::BOOTTIME, clock::REALTIME, clock::STEPS] {
+                    message(out, clock::CLOCKS, |out| {
+                        number(out, clock::ID, id);
+                        match id {
+                            clock::STEPS => {
+                                number(out, clock::TIMESTAMP, 0);
+                                number(out, clock::IS_INCREMENTAL, 1);
+                            }
+                            _ => number(out, clock::TIMESTAMP, time as u64),
+                        }
+                    });
+                }
+                number(out, clock::PRIMARY, clock::BOOTTIME);
+            });
+            if is_first {
+                message(out, packet::DEFAULTS, |out| number(out, defaults::CLOCK_ID, clock::STEPS));
+            }
+        })?;
+        Ok(0)
+    }
+
+    /// Returns the track of an event's thread.
+    #[inline]
+    fn track(&mut self, event: &Event<'_>) -> io::Result<u64> {
+        let key = (event.session().id, event.thread());
+        if self.last_thread.0 != key {
+            self.last_thread = (key, self.find_track(event.session(), event.thread())?);
+        }
+        Ok(self.last_thread.1)
+    }
+
+    /// Returns the track of a thread, and describes it first if it is new.
+    fn find_track(&mut self, session: &Session, thread: u32) -> io::Result<u64> {
+        if let Some(track) = self.of_threads.get(&(session.id, thread)) {
+            return Ok(*track);
+        }
+        let parent = self.session_track(session)?;
+        let track = match thread {
+            // What no thread did.
+            0 => parent,
+            _ => {
+                let tid = self.processes.tid(session, thread);
+                let pid = self.processes.get(session.id).map_or(0, |process| process.pid);
+                self.describe(|out, track| {
+                    number(out, track::UUID, track);
+                    number(out, track::PARENT, parent);
+                    message(out, track::THREAD, |out| {
+                        number(out, track::PID, pid.into());
+                        number(out, track::TID, tid.into());
+                        if let Some(name) = session.thread_name(thread) {
+                            bytes(out, track::THREAD_NAME, name.as_bytes());
+                        }
+                    });
+                })?
+            }
+        };
+        self.of_threads.insert((session.id, thread), track);
+        Ok(track)
+    }
+
+    /// Returns the track of a session, and describes it first if it is new.
+    fn session_track(&mut self, session: &Session) -> io::Result<u64> {
+        if let Some(track) = self.of_sessions.get(&session.id) {
+            return Ok(*track);
+        }
+        let Process { pid, name, .. } = self.processes.add(session).clone();
+        let track = self.describe(|out, track| {
+            number(out, track::UUID, track);
+            message(out, track::PROCESS, |out| {
+                number(out, track::PID, pid.into());
+                bytes(out, track::PROCESS_NAME, name.as_bytes());
+            });
+        })?;
+        self.of_sessions.insert(session.id, track);
+        Ok(track)
+    }
+
+    /// Writes the description of a new track, and returns its number.
+    fn describe(&mut self, write: impl FnOnce(&mut Vec<u8>, u64)) -> io::Result<u64> {
+        self.tracks += 1;
+        let track = self.tracks;
+        self.packets.push(|out| {
+            number(out, packet::SEQUENCE, EVENTS);
+            message(out, packet::TRACK_DESCRIPTOR, |out| write(out, track));
+        })?;
+        Ok(track)
+    }
+
+    /// Returns a row for a span that does not nest on its thread.
+    fn row(&mut self, span: &Span<'_>, thread: u64, from: i64, until: i64) -> io::Result<u64> {
+        let parent = match span.has_key {
+            true => self.of_sessions.get(&span.session).copied().unwrap_or_default(),
+            false => thread,
+        };
+        let key = RowKey {
+            session: span.session,
+            thread: (!span.has_key).then_some(span.begin.thread),
+            def: span.def,
+        };
+        self.named_row(key, from, until, parent, span.name)
+    }
+
+    fn named_row(&mut self, key: RowKey, from: i64, until: i64, parent: u64, name: &str) -> io::Result<u64> {
+        let new = self.tracks + 1;
+        let row = self.rows.take(key, from, until, || new);
+        if row == new {
+            self.describe(|out, track| {
+                number(out, track::UUID, track);
+                number(out, track::PARENT, parent);
+                bytes(out, track::NAME, name.as_bytes());
+            })?;
+        }
+        Ok(row)
+    }
+
+    /// Writes what is missing on tracks of its own.
+    fn write_losses(&mut self, events: &Events<'_>) -> io::Result<()> {
+        for lost in losses(events, self.last) {
+            let thread = self.find_track(lost.session, lost.thread)?;
+            let key = RowKey { session: lost.session.id, thread: Some(lost.thread), def: usize::MAX };
+            let track = self.named_row(key, lost.from, lost.until, thread, "lost")?;
+            self.packets.push(|out| {
+                at_of(out, lost.from, LOSSES);
+                number(out, packet::PREVIOUS_DROPPED, 1);
+                message(out, packet::TRACK_EVENT, |out| {
+                    number(out, event::TYPE, event::BEGIN);
+                    number(out, event::TRACK, track);
+                    bytes(out, event::TEXT, b"lost");
+                    let mut argument = |name: &str, write: &dyn Fn(&mut Vec<u8>)| {
+                        message(out, event::ANNOTATION, |out| {
+                            bytes(out, annotation::TEXT, name.as_bytes());
+                            write(out);
+                        });
+                    };
+                    if let Some(kind) = &lost.kind {
+                        argument("kind", &|out| bytes(out, annotation::STRING, kind.as_bytes()));
+                    }
+                    for (cause, events) in lost.lost.causes() {
+                        argument(cause.code(), &|out| number(out, annotation::UNSIGNED, events));
+                    }
+                    if let Some(missing) = lost.missing {
+                        argument("missing", &|out| number(out, annotation::UNSIGNED, missing));
+                    }
+                });
+            })?;
+            self.packets.push(|out| {
+                at_of(out, lost.until, LOSSES);
+                message(out, packet::TRACK_EVENT, |out| {
+                    number(out, event::TYPE, event::END);
+                    number(out, event::TRACK, track);
+                });
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Makes a trace without events one that has its sessions.
+    fn start(&mut self, sessions: &[Session]) -> io::Result<()> {
+        if self.now.is_none() {
+            let start = sessions.iter().map(|session| session.clock.start_wall()).min().unwrap_or_default();
+            self.step(i64::try_from(start).unwrap_or(i64::MAX))?;
+            self.last = self.last.max(self.now.unwrap_or_default());
+        }
+        sessions.iter().try_for_each(|session| self.session_track(session).map(drop))
+    }
+}
+
+impl Type {
+    fn new(event: &Event<'_>, names: &mut Names) -> Type {
+        let params = &event.schema().params;
+        Type {
+            name: names.event(event.name()),
+            category: names.category(&event.kind().name),
+            params: params.iter().map(|param| names.annotation(&param.name)).collect(),
+            end_params: params.iter().map(|param| names.annotation(&format!("end_{}", param.name))).collect(),
+        }
+    }
+}
+
+/// Begins a packet of a span, whose time does not count from the packet before.
+fn at(out: &mut Vec<u8>, time: i64) {
+    at_of(out, time, EVENTS);
+    number(out, packet::SEQUENCE_FLAGS, sequence::NEEDS_STATE);
+}
+
+fn at_of(out: &mut Vec<u8>, time: i64, of: u64) {
+    number(out, packet::TIMESTAMP, time as u64);
+    number(out, packet::CLOCK_ID, clock::BOOTTIME);
+    number(out, packet::SEQUENCE, of);
+}

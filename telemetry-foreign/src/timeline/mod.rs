@@ -1,0 +1,18 @@
+//! Events and spans as a viewer with a time axis shows them: processes, threads, slices, instants.
+//!
+//! May use: `common`. Never: know the bytes of a format, or pair the begins and ends of spans. Its
+//! caller passes pairs.
+
+mod held;
+mod loss;
+mod per_event;
+mod processes;
+mod rows;
+mod span;
+
+pub(crate) use held::Held;
+pub(crate) use loss::losses;
+pub(crate) use per_event::PerEvent;
+pub(crate) use processes::{Process, Processes};
+pub(crate) use rows::{RowKey, Rows};
+pub use span::{Moment, Span, SpanEnd, Timeline};
