@@ -91,3 +91,46 @@ fn names_that_nothing_has_are_told() {
         ],
     );
 }
+
+/// The condition counts the same events in every command that reads events.
+#[test]
+fn every_command_has_conditions() {
+    let folder = Folder::new().with("gc.tel", gc());
+    for args in [
+        "print",
+        "print --json",
+        "print --follow",
+        "print --last 5",
+        "print --order stream",
+        "cnv",
+        "txt",
+        "stats",
+        "stats --by kind",
+        "validate",
+        "report -o page.html",
+        "csv",
+        "csv -d tables",
+        "sql -o events.db",
+    ] {
+        let mut command = folder.command(args);
+        let run = run(command.args(["--where", "size == 8192 or text == 'no such text'", "gc.tel"]), &[]);
+        assert_eq!(run.code, Some(0), "{args}: {}", run.stderr);
+        let verdict = run.stderr.lines().last().unwrap_or_default();
+        assert!(verdict.starts_with("complete: 1 event, 22 filtered out;"), "{args}: {verdict}");
+    }
+}
+
+/// A pipe in stream order says at the end that a name is unknown.
+#[test]
+fn conditions_of_pipes() {
+    let folder = Folder::new().with("gc.tel", gc());
+    for (condition, message) in [
+        ("siez == 1", "error: no parameter `siez` in the input; help: did you mean `size`?"),
+        ("event == Pol", "error: no event `Pol` in the input"),
+        ("thread < 3", "error: no event for the condition (`thread` is a name) in the input"),
+    ] {
+        let run = run(folder.command("cnv - --where").arg(condition), &gc());
+        assert_eq!((run.code, run.stdout.len()), (Some(1), 0), "{condition}");
+        assert_eq!(run.stderr.lines().next(), Some(message), "{condition}");
+    }
+}

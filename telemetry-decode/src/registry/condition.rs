@@ -27,7 +27,7 @@ pub trait Condition: fmt::Debug + Send + Sync {
 /// Why a condition fits none of the registries of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
-    /// What was found, in a few words.
+    /// What the stream does not have, in a few words: ``parameter `siez` ``.
     pub what: String,
     /// The most similar name that the stream has.
     pub nearest: Option<String>,

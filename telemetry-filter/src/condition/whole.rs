@@ -175,7 +175,9 @@ impl Conditions for Condition {
         match self.misfit(registries.iter().copied()) {
             None => Ok(()),
             Some((error, nearest)) => {
-                Err(Misfit { what: error.message.clone(), nearest, text: error.to_string() })
+                let name = error.message.strip_prefix("no ").map(str::to_string);
+                let what = name.unwrap_or_else(|| format!("event for the condition ({})", error.message));
+                Err(Misfit { what, nearest, text: error.to_string() })
             }
         }
     }
