@@ -9,6 +9,7 @@ use telemetry_fleet::segment::SegmentName;
 
 use crate::catalog::{self, Catalog};
 use crate::convert::{NewFile, convert};
+use crate::delete::run_delete;
 use crate::delta::{self, Added, Change};
 use crate::lake::{Done, Format, Lake, LakeError, Plan, Result, TableState, registry_name, table_folder};
 use crate::lease::Lease;
@@ -47,14 +48,19 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, most: usize) -> Result<Opti
     loop {
         let last = lake.last_batch().await?;
         if lake.done(last).await?.is_none() {
-            return run(lake, lease, lake.plan(last).await?).await.map(Some);
+            let plan = lake.plan(last).await?;
+            if let Some(selector) = &plan.delete {
+                run_delete(lake, plan.batch, selector).await?;
+                continue;
+            }
+            return run(lake, lease, plan).await.map(Some);
         }
         let mut segments = new_segments(lake, last).await?;
         if segments.is_empty() {
             return Ok(None);
         }
         segments.truncate(most);
-        let plan = Plan { batch: last + 1, segments };
+        let plan = Plan { batch: last + 1, segments, delete: None };
         // Another committer may have written this plan. Then that is the one to follow.
         if lake.add_plan(&plan).await? {
             failpoint("plan");

@@ -102,6 +102,7 @@ pub fn convert(
         files.push(of_spans.finish(first_ns.unwrap_or_default().div_euclid(DAY_NS))?);
     }
     note(&headers, &events, state);
+    state.is_deleted &= files.is_empty();
     Ok(files)
 }
 

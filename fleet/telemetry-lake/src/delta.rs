@@ -3,7 +3,7 @@
 //! The protocol is that of <https://github.com/delta-io/delta/blob/master/PROTOCOL.md>, reader
 //! version 1 and writer version 2.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use telemetry_columns::{ColumnType, Table};
@@ -100,37 +100,24 @@ pub async fn commit(
     }
 }
 
-/// Returns the files of a table, by name, with their partitions: what its log adds and does not
-/// remove. `None` if the log does not begin with version 0.
+/// Returns the names of a table's files: what its log adds and does not remove. `None` if the log
+/// does not begin with version 0, because another program has shortened it.
 ///
 /// # Errors
 /// Those of the store.
-pub async fn files(
-    store: &Store,
-    folder: &str,
-    last: u64,
-) -> Result<Option<BTreeMap<String, Added>>, StoreError> {
-    let mut files = BTreeMap::new();
-    for version in 0..=last {
+pub async fn files(store: &Store, folder: &str) -> Result<Option<BTreeSet<String>>, StoreError> {
+    let mut files = BTreeSet::new();
+    for version in 0.. {
         let name = format!("{folder}/_delta_log/{version:020}.json");
-        let Some(found) = store.get(&name).await? else { return Ok(None) };
+        let Some(found) = store.get(&name).await? else {
+            return Ok((version > 0).then_some(files));
+        };
         for action in lines(&found) {
             if let Some(path) = action["remove"]["path"].as_str() {
                 files.remove(path);
             }
             if let Some(path) = action["add"]["path"].as_str() {
-                let add = &action["add"];
-                let partition = |name: &str| add["partitionValues"][name].as_str().map(str::to_owned);
-                let stats = add["stats"].as_str().and_then(|stats| serde_json::from_str::<Value>(stats).ok());
-                let rows = stats.and_then(|stats| stats["numRecords"].as_u64()).unwrap_or_default();
-                let added = Added {
-                    path: path.to_owned(),
-                    partition: partition("day").zip(partition("host")),
-                    bytes: add["size"].as_u64().unwrap_or_default(),
-                    rows,
-                    time: None,
-                };
-                files.insert(path.to_owned(), added);
+                files.insert(path.to_owned());
             }
         }
     }

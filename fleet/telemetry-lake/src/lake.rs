@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use telemetry_fleet::store::{Store, StoreError};
 
+use crate::delete::Selector;
 use crate::state::SessionState;
 
 /// A store with segments and tables.
@@ -43,7 +44,11 @@ pub struct Plan {
     /// The number of the batch, from 1.
     pub batch: u64,
     /// Names of segments.
+    #[serde(default)]
     pub segments: Vec<String>,
+    /// The rows that it deletes, instead of adding some.
+    #[serde(default)]
+    pub delete: Option<Selector>,
 }
 
 /// What was there after a batch. It is written last.
@@ -143,6 +148,17 @@ impl Lake {
             return Err(LakeError::Other(text));
         }
         Ok(Lake { store, settings })
+    }
+
+    /// Returns the latest batch, which must be done.
+    ///
+    /// # Errors
+    /// Those of the store, and if a batch was begun but is not done.
+    pub async fn last_done(&self) -> Result<Done> {
+        let done = self.done(self.last_batch().await?).await?;
+        done.ok_or_else(|| {
+            LakeError::Other("a batch is not done; help: run `telemetry-lake commit` first".to_owned())
+        })
     }
 
     /// Returns the number of the latest plan, or 0.

@@ -4,6 +4,7 @@ pub mod catalog;
 pub mod commit;
 pub mod complete;
 pub mod convert;
+pub mod delete;
 pub mod delta;
 pub mod lake;
 pub mod lease;

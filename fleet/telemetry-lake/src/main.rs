@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use telemetry_lake::commit::commit_next;
 use telemetry_lake::complete::{complete, time_text};
+use telemetry_lake::convert::day_text;
+use telemetry_lake::delete::{Selector, delete, vacuum};
 use telemetry_lake::lake::{Format, Lake, LakeError};
 use telemetry_lake::lease::Lease;
 
@@ -69,6 +71,49 @@ enum Command {
         #[arg(long, value_name = "SECONDS")]
         until: Option<u32>,
     },
+    /// Delete rows: of a host, of a session, or of days long ago
+    #[command(
+        after_help = "All given conditions must hold. The segments of the rows go, too. Objects are deleted \
+                            at once, so readers of older versions of a table fail."
+    )]
+    Delete {
+        /// Store: file:///DIR or s3://BUCKET/PREFIX
+        #[arg(value_name = "URL")]
+        url: String,
+
+        /// Rows of this host
+        #[arg(long, value_name = "NAME", required_unless_present_any = ["session", "older_than"])]
+        host: Option<String>,
+
+        /// Rows of this session, in hexadecimal
+        #[arg(long, value_name = "ID", value_parser = session)]
+        session: Option<u64>,
+
+        /// Rows of days that ended more than this many days ago
+        #[arg(long, value_name = "DAYS")]
+        older_than: Option<u32>,
+    },
+    /// Delete old segments that the tables have
+    #[command(after_help = STORE)]
+    Vacuum {
+        /// Store: file:///DIR or s3://BUCKET/PREFIX
+        #[arg(value_name = "URL")]
+        url: String,
+
+        /// Keep the segments of this many days before today
+        #[arg(long, value_name = "DAYS")]
+        older_than: u32,
+    },
+}
+
+fn session(text: &str) -> Result<u64, String> {
+    u64::from_str_radix(text, 16).map_err(|error| format!("{error}; expected up to 16 hexadecimal digits"))
+}
+
+/// Returns the day this many days before today, in UTC.
+fn day_before(days: u32) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    day_text((now.as_secs() / 86_400) as i64 - i64::from(days))
 }
 
 fn main() -> ExitCode {
@@ -93,6 +138,21 @@ impl Command {
                 Ok(ExitCode::SUCCESS)
             }
             Command::Commit { url, max_segments, lease } => commit(&url, max_segments as usize, lease).await,
+            Command::Delete { url, host, session, older_than } => {
+                let lake = Lake::open(&url).await?;
+                let lease = Lease::take(&lake.store, 60).await?;
+                let files =
+                    delete(&lake, Selector { host, session, before: older_than.map(day_before) }).await?;
+                lease.give_back(&lake.store).await?;
+                println!("deleted {files} files");
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Vacuum { url, older_than } => {
+                let lake = Lake::open(&url).await?;
+                let segments = vacuum(&lake, &day_before(older_than)).await?;
+                println!("deleted {segments} segments");
+                Ok(ExitCode::SUCCESS)
+            }
             Command::Complete { url, host, from, until } => {
                 let lake = Lake::open(&url).await?;
                 let ns = |seconds: u32| i64::from(seconds) * 1_000_000_000;

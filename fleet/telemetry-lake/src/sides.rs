@@ -201,7 +201,7 @@ pub fn is_of_sessions(name: &str) -> bool {
 pub fn of_sessions(batch: Option<u64>, states: &[SessionState]) -> Vec<SideFile> {
     let mut files = OF_SESSIONS.map(|of| Side::new(&of));
     let [sessions, threads, lanes, ranges, losses, watermarks] = &mut files;
-    for state in states {
+    for state in states.iter().filter(|state| !state.is_deleted) {
         let (batch, host, session) =
             (batch.unwrap_or(state.batch).into(), state.host.as_str().into(), state.session.into());
         let (program, started, ended) =

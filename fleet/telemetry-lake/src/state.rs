@@ -29,6 +29,9 @@ pub struct SessionState {
     pub written: u64,
     /// By number.
     pub threads: BTreeMap<u32, ThreadState>,
+    /// Whether its rows were deleted. The ranges stay, so that they do not come back.
+    #[serde(default)]
+    pub is_deleted: bool,
     /// In the order in which they were found. The index is the number of the lane.
     pub lanes: Vec<LaneState>,
 }

@@ -25,7 +25,8 @@ fn the_commands_of_the_guide() {
     let mut last = String::new();
     for line in lines {
         let mut shell = Command::new("sh");
-        let run = said(&shell.args(["-c", line]).current_dir(dir.path()).env("PATH", &path).output().unwrap());
+        let run =
+            said(&shell.args(["-c", line]).current_dir(dir.path()).env("PATH", &path).output().unwrap());
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{line}");
         last = run.stdout;
     }

@@ -2,8 +2,10 @@
 
 mod commit;
 mod complete;
+mod delete;
 mod docs;
 #[cfg(feature = "failpoints")]
 mod kills;
 mod lakes;
+mod s3;
 mod versions;

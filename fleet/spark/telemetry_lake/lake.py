@@ -1,0 +1,127 @@
+"""The tables of a lake as views of Spark."""
+
+from __future__ import annotations
+
+import json
+import typing as _t
+
+#: Tables in which each batch writes the rows of its sessions again: those of the latest batch count.
+OF_SESSIONS = ("session", "thread", "lane", "lane_range", "loss", "watermark")
+
+#: The rows of the latest batch of each session.
+LATEST = """SELECT {columns} FROM all_{table} JOIN (
+  SELECT host, session, max(batch) AS batch FROM all_session GROUP BY host, session
+) USING (host, session, batch)"""
+
+MISSING = """SELECT host, session, lane, from_ns, until_ns, events, why FROM loss
+UNION ALL
+SELECT host, session, CAST(NULL AS INT), until_ns, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), 'open'
+FROM watermark WHERE NOT ended"""
+
+
+class Lake:
+    """A lake at an address that Spark reads, such as `s3a://BUCKET/PREFIX` or `file:///DIR`."""
+
+    def __init__(self, spark: _t.Any, url: str) -> None:
+        self._spark = spark
+        self._url = url.rstrip("/")
+
+    def tables(self) -> list[str]:
+        """Returns the names of the tables."""
+        return [path.rsplit("/", 1)[-1] for path, is_folder in self._listed(f"{self._url}/tables") if is_folder]
+
+    def table(self, name: str) -> _t.Any:
+        """Returns a table as a DataFrame, or None if it has no rows yet."""
+        root = f"{self._url}/tables/{name}"
+        if self._has_delta() and self._is_folder(f"{root}/_delta_log"):
+            return self._spark.read.format("delta").load(root)
+        files = self.files(name)
+        if not files:
+            return None
+        reader = self._spark.read.option("basePath", root).option("mergeSchema", "true")
+        return reader.parquet(*files)
+
+    def files(self, name: str) -> list[str]:
+        """Returns the addresses of a table's files: those of its log, or all if it has none."""
+        root = f"{self._url}/tables/{name}"
+        log = f"{root}/_delta_log"
+        if not self._is_folder(log):
+            return sorted(path for path in self._all(root) if path.endswith(".parquet"))
+        versions = sorted(path for path, _ in self._listed(log) if path.endswith(".json"))
+        if not versions or not versions[0].endswith(f"{0:020}.json"):
+            raise ValueError(f"{name}: the log does not begin with version 0; use Spark with Delta's package")
+        live: dict[str, None] = {}
+        texts = dict(self._spark.sparkContext.wholeTextFiles(",".join(versions)).collect())
+        for version in sorted(texts):
+            for line in texts[version].splitlines():
+                action = json.loads(line)
+                if "remove" in action:
+                    live.pop(action["remove"]["path"], None)
+                if "add" in action:
+                    live[action["add"]["path"]] = None
+        return [f"{root}/{path}" for path in live]
+
+    def register(self) -> list[str]:
+        """Makes a view of each table that has rows, and the view `missing`. Returns the names.
+
+        Views of tables of sessions have the rows that count; `all_session` and so on have all."""
+        names = []
+        for name in self.tables():
+            frame = self.table(name)
+            if frame is None:
+                continue
+            names.append(name)
+            if name not in OF_SESSIONS:
+                frame.createOrReplaceTempView(name)
+                continue
+            frame.createOrReplaceTempView(f"all_{name}")
+        for name in OF_SESSIONS:
+            if name in names:
+                columns = ", ".join(self._spark.table(f"all_{name}").columns)
+                view = self._spark.sql(LATEST.format(table=name, columns=columns))
+            elif name == "loss":
+                # Nothing was lost, so there is no file.
+                columns = "'' AS host, 0L AS session, 0 AS lane, 0L AS from_ns, 0L AS until_ns, 0L AS events, '' AS why"
+                view = self._spark.sql(f"SELECT {columns} WHERE false")
+            else:
+                continue
+            view.createOrReplaceTempView(name)
+        self._spark.sql(MISSING).createOrReplaceTempView("missing")
+        return [*names, "missing"]
+
+    def verdict(self) -> str:
+        """Returns in one line what is missing, after `register`."""
+        rows = self._spark.sql(
+            "SELECT why, sum(events) AS events, min(from_ns) AS from_ns FROM missing GROUP BY why ORDER BY why"
+        ).collect()
+        if not rows:
+            return "complete: all sessions have ended"
+        seconds = lambda row: f"{row.from_ns / 1e9:.3f}"  # noqa: E731
+        parts = [
+            f"open sessions, complete to {seconds(row)}" if row.why == "open" else f"{row.events} events: {row.why}"
+            for row in rows
+        ]
+        return "; ".join(parts)
+
+    def _has_delta(self) -> bool:
+        return "DeltaSparkSessionExtension" in (self._spark.conf.get("spark.sql.extensions", "") or "")
+
+    def _file_system(self, url: str) -> tuple[_t.Any, _t.Any]:
+        path = self._spark._jvm.org.apache.hadoop.fs.Path(url)
+        return path.getFileSystem(self._spark._jsc.hadoopConfiguration()), path
+
+    def _is_folder(self, url: str) -> bool:
+        system, path = self._file_system(url)
+        return bool(system.exists(path))
+
+    def _listed(self, url: str) -> list[tuple[str, bool]]:
+        system, path = self._file_system(url)
+        if not system.exists(path):
+            return []
+        return sorted((str(found.getPath().toString()), bool(found.isDirectory())) for found in system.listStatus(path))
+
+    def _all(self, url: str) -> list[str]:
+        found = []
+        for path, is_folder in self._listed(url):
+            found.extend(self._all(path) if is_folder else [path])
+        return found

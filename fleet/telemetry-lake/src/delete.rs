@@ -1,0 +1,153 @@
+//! Deletion of rows, and of segments that the tables have.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use telemetry_fleet::failpoint::failpoint;
+use telemetry_fleet::segment::SegmentName;
+
+use crate::commit::APP;
+use crate::delta::{self, Added, Change};
+use crate::lake::{Done, Format, Lake, LakeError, Plan, Result, table_folder};
+use crate::sides;
+use crate::state::SessionState;
+
+/// Which rows go: those that all of these select.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selector {
+    /// Of this host.
+    pub host: Option<String>,
+    /// Of this session.
+    pub session: Option<u64>,
+    /// Of days before this one: `2026-11-22`.
+    pub before: Option<String>,
+}
+
+impl Selector {
+    fn selects(&self, day: &str, host: &str, session: u64) -> bool {
+        self.host.as_ref().is_none_or(|wanted| wanted == host)
+            && self.session.is_none_or(|wanted| wanted == session)
+            && self.before.as_ref().is_none_or(|before| day < before.as_str())
+    }
+
+    /// Says whether it selects a file, by its name in the folder of a table.
+    fn selects_file(&self, path: &str) -> bool {
+        let parts = || -> Option<(&str, &str, u64)> {
+            let (day, rest) = path.strip_prefix("day=")?.split_once("/host=")?;
+            let (host, file) = rest.split_once('/')?;
+            let session = u64::from_str_radix(file.split('-').nth(1)?, 16).ok()?;
+            Some((day, host, session))
+        };
+        parts().is_some_and(|(day, host, session)| self.selects(day, host, session))
+    }
+
+    /// Says whether it selects all rows of a session.
+    fn selects_all(&self, state: &SessionState) -> bool {
+        let last = state.lanes.iter().map(|lane| lane.recorded_ns).max().unwrap_or(state.started_ns);
+        let day = crate::convert::day_text(last.max(state.until_ns) / 86_400_000_000_000);
+        self.selects(&day, &state.host, state.session)
+    }
+}
+
+/// Deletes the selected rows, and the segments that they came from. Returns the number of files.
+///
+/// # Errors
+/// Those of the store, and if a batch is not done. If it ends early, the next commit completes it.
+pub async fn delete(lake: &Lake, selector: Selector) -> Result<u64> {
+    let last = lake.last_done().await?;
+    let plan = Plan { batch: last.batch + 1, segments: Vec::new(), delete: Some(selector.clone()) };
+    if !lake.add_plan(&plan).await? {
+        return Err(LakeError::Other("another process has just begun a batch".to_owned()));
+    }
+    failpoint("plan");
+    run_delete(lake, plan.batch, &selector).await
+}
+
+/// Follows the plan of a deletion.
+pub(crate) async fn run_delete(lake: &Lake, batch: u64, selector: &Selector) -> Result<u64> {
+    let before = lake.done(batch - 1).await?.unwrap_or_default();
+    let mut states = lake.states(None).await?;
+    for state in states.iter_mut().filter(|state| selector.selects_all(state)) {
+        state.is_deleted = true;
+        state.batch = batch;
+        (state.program, state.facts) = (None, String::new());
+        state.threads.clear();
+        lake.add_state(state).await?;
+    }
+    failpoint("states");
+    // Rows of the sessions that are left, in one file instead of those of all batches.
+    let mut side_files: BTreeMap<_, _> = sides::of_sessions(Some(batch), &states)
+        .into_iter()
+        .map(|file| (file.table.name.clone(), file))
+        .collect();
+    let (mut tables, mut deleted) = (before.tables.clone(), 0);
+    for (name, table) in &mut tables {
+        let folder = table_folder(name);
+        let own = format!("{batch:010}.parquet");
+        let is_of_sessions = sides::is_of_sessions(name);
+        let goes = |path: &str| match is_of_sessions {
+            true => path != own,
+            false => selector.selects_file(path),
+        };
+        let mut change = Change { operation: "DELETE", changes_rows: true, ..Change::default() };
+        if let Some(file) = side_files.remove(name) {
+            let (bytes, rows) = (file.bytes.len() as u64, file.rows);
+            lake.store.create(&format!("{folder}/{own}"), file.bytes).await?;
+            change.added.push(Added { path: own.clone(), partition: None, bytes, rows, time: None });
+        }
+        if lake.settings.format == Format::Delta {
+            let files = delta::files(&lake.store, &folder).await?.ok_or_else(|| {
+                let text =
+                    "the log does not begin with version 0; help: delete the rows by Delta's own `DELETE`";
+                LakeError::Other(format!("{folder}: {text}"))
+            })?;
+            change.removed = files.into_iter().filter(|path| goes(path)).collect();
+            if !change.removed.is_empty() || !change.added.is_empty() {
+                let from = table.version + 1;
+                table.version =
+                    delta::commit(&lake.store, &folder, (APP, batch), from, None, &change).await?;
+            }
+        }
+        failpoint("delete");
+        for path in lake.store.names(&folder).await? {
+            let of_table = path.strip_prefix(&format!("{folder}/")).filter(|path| path.ends_with(".parquet"));
+            if of_table.is_some_and(goes) {
+                lake.store.delete(&path).await?;
+                deleted += 1;
+            }
+        }
+    }
+    drop_segments(lake, batch, |name| selector.selects(&name.day(), name.host.as_str(), name.session))
+        .await?;
+    failpoint("done");
+    lake.add_done(&Done { batch, rows: 0, registries: before.registries, tables }).await?;
+    for state in states.iter().filter(|state| state.batch == batch) {
+        lake.drop_states(&state.host, state.session).await?;
+    }
+    Ok(deleted)
+}
+
+/// Deletes segments of days before this one that the tables have. Returns their number.
+///
+/// # Errors
+/// Those of the store, and if a batch is not done.
+pub async fn vacuum(lake: &Lake, before: &str) -> Result<u64> {
+    let last = lake.last_done().await?.batch;
+    drop_segments(lake, last + 1, |name| name.day().as_str() < before).await
+}
+
+/// Deletes segments of the plans before a batch.
+async fn drop_segments(lake: &Lake, batch: u64, goes: impl Fn(&SegmentName) -> bool) -> Result<u64> {
+    let mut committed = std::collections::HashSet::new();
+    for earlier in 1..batch {
+        committed.extend(lake.plan(earlier).await?.segments);
+    }
+    let mut dropped = 0;
+    for text in lake.store.names("segments").await? {
+        if committed.contains(&text) && text.parse::<SegmentName>().is_ok_and(|name| goes(&name)) {
+            lake.store.delete(&text).await?;
+            dropped += 1;
+        }
+    }
+    Ok(dropped)
+}

@@ -1,0 +1,245 @@
+"""The same five queries on a lake in several engines, compared with `telemetry sql`.
+
+Usage: compare.py TELEMETRY TELEMETRY_LAKE DIR
+
+DIR has a folder for each case, with `streams` and the `store` of their segments. Each store becomes
+a lake with Delta and one without. The engines without a reader of Delta take the files that
+`deltalake` names, as docs/lake.md says.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+TABLES = ("app_RequestBegin", "app_RequestEnd", "app_Evicted", "span", "session")
+
+LATEST = "(SELECT host, session, max(batch) AS batch FROM session GROUP BY host, session)"
+
+#: Columns of queries have names, because some engines want them.
+QUERIES = {
+    "counts": """SELECT what, n FROM (
+        SELECT 'b' AS what, count(*) AS n FROM app_RequestBegin UNION ALL
+        SELECT 'e' AS what, count(*) AS n FROM app_RequestEnd UNION ALL
+        SELECT 'v' AS what, count(*) AS n FROM app_Evicted) AS x ORDER BY what""",
+    "spans": """SELECT max(CASE WHEN 2 * r <= c + 1 THEN d END) AS median,
+        max(CASE WHEN 100 * r <= 99 * c + 99 THEN d END) AS p99 FROM (
+        SELECT duration_ns AS d, row_number() OVER (ORDER BY duration_ns) AS r, count(*) OVER () AS c
+        FROM span WHERE duration_ns IS NOT NULL) AS x""",
+    "labels": """SELECT why__name AS name, count(*) AS n FROM app_Evicted GROUP BY why__name
+        ORDER BY n DESC, name LIMIT 3""",
+    "join": f"""SELECT s.program AS program, count(*) AS n FROM app_RequestEnd AS e
+        JOIN session AS s ON s.session = e.session AND s.host = e.host
+        JOIN {LATEST} AS l ON l.session = s.session AND l.host = s.host AND l.batch = s.batch
+        GROUP BY s.program ORDER BY program""",
+    "minutes": """SELECT minute, sum(size) AS total FROM (
+        SELECT size, CAST((time_ns - time_ns % 60000000000) / 60000000000 AS BIGINT) AS minute
+        FROM app_RequestEnd) AS x GROUP BY minute ORDER BY minute""",
+}
+
+#: The same for the database of `telemetry sql`, which has no spans.
+OF_SQL = {
+    "counts": QUERIES["counts"].replace("app_", "EVENT_"),
+    "spans": QUERIES["spans"].replace(
+        "duration_ns AS d, row_number() OVER (ORDER BY duration_ns)",
+        "e.time_ns - b.time_ns AS d, row_number() OVER (ORDER BY e.time_ns - b.time_ns)",
+    ).replace(
+        "FROM span WHERE duration_ns IS NOT NULL",
+        "FROM EVENT_RequestBegin AS b JOIN EVENT_RequestEnd AS e USING (session, request)",
+    ),
+    "labels": "SELECT why AS name, count(*) AS n FROM NAMED_Evicted GROUP BY why ORDER BY n DESC, name LIMIT 3",
+    "join": """SELECT s.program AS program, count(*) AS n FROM EVENT_RequestEnd AS e
+        JOIN session AS s ON s.serial = e.session GROUP BY s.program ORDER BY program""",
+    "minutes": QUERIES["minutes"].replace("app_", "EVENT_"),
+}
+
+
+def rows(found):
+    """Rows of plain numbers and texts."""
+    plain = lambda cell: cell.decode() if isinstance(cell, bytes) else cell  # noqa: E731
+    return [tuple(int(cell) if hasattr(cell, "__int__") else plain(cell) for cell in row) for row in found]
+
+
+def files_of(root, name):
+    """The files of a table: those of its log, or all."""
+    folder = root / "tables" / name
+    if (folder / "_delta_log").exists():
+        import deltalake
+
+        return sorted(uri.removeprefix("file://") for uri in deltalake.DeltaTable(str(folder)).file_uris())
+    return sorted(str(path) for path in folder.rglob("*.parquet"))
+
+
+def with_sql(database):
+    connection = sqlite3.connect(database)
+    return {name: rows(connection.execute(query)) for name, query in OF_SQL.items()}
+
+
+def with_duckdb(root):
+    import duckdb
+
+    connection = duckdb.connect()
+    for name in TABLES:
+        # Partitions of hosts are texts, whatever they look like.
+        options = "hive_partitioning = true, hive_types_autocast = false, union_by_name = true"
+        connection.sql(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({files_of(root, name)}, {options})")
+    return {name: rows(connection.sql(query).fetchall()) for name, query in QUERIES.items()}
+
+
+def with_polars(root):
+    import polars
+
+    frames = {}
+    for name in TABLES:
+        folder = root / "tables" / name
+        if (folder / "_delta_log").exists():
+            frames[name] = polars.scan_delta(str(folder))
+        else:
+            files = files_of(root, name)
+            frames[name] = polars.concat(
+                [polars.scan_parquet(file, hive_partitioning=True) for file in files], how="diagonal"
+            )
+    context = polars.SQLContext(frames)
+    return {name: rows(context.execute(query, eager=True).rows()) for name, query in QUERIES.items()}
+
+
+def with_datafusion(root):
+    import datafusion
+    import pyarrow
+    import pyarrow.dataset
+
+    context = datafusion.SessionContext()
+    for name in TABLES:
+        files = files_of(root, name)
+        partitions = pyarrow.dataset.partitioning(flavor="hive")
+        schemas = [
+            pyarrow.dataset.dataset(file, partitioning=partitions, partition_base_dir=str(root)).schema
+            for file in files
+        ]
+        dataset = pyarrow.dataset.dataset(
+            files, partitioning=partitions, schema=pyarrow.unify_schemas(schemas), partition_base_dir=str(root)
+        )
+        context.register_dataset(name, dataset)
+    found = {name: context.sql(query).to_pylist() for name, query in QUERIES.items()}
+    return {name: rows(tuple(row.values()) for row in all_rows) for name, all_rows in found.items()}
+
+
+def with_chdb(root):
+    import chdb.session
+
+    session = chdb.session.Session()
+    session.query("CREATE DATABASE lake")
+    session.query("USE lake")
+    session.query("SET use_hive_partitioning = 1, schema_inference_mode = 'union', schema_inference_use_cache_for_file = 0")
+    for name in TABLES:
+        folder = root / "tables" / name
+        files = [str(pathlib.Path(file).relative_to(folder)) for file in files_of(root, name)]
+        # Braces around one name are no pattern here.
+        pattern = files[0] if len(files) == 1 else f"{{{','.join(files)}}}"
+        session.query(f"CREATE VIEW {name} AS SELECT * FROM file('{folder}/{pattern}', Parquet)")
+    found = {}
+    for name, query in QUERIES.items():
+        text = session.query(query, "JSONCompact").bytes().decode()
+        found[name] = [
+            tuple(int(cell) if isinstance(cell, str) and cell.isdigit() else cell for cell in row)
+            for row in json.loads(text)["data"]
+        ]
+    session.close()
+    return {name: rows(all_rows) for name, all_rows in found.items()}
+
+
+def with_spark(root, spark):
+    from telemetry_lake import Lake
+
+    lake = Lake(spark, root.as_uri())
+    lake.register()
+    # The view has the latest rows, and no further batch.
+    spark.table("all_session").createOrReplaceTempView("session")
+    found = {name: rows(map(tuple, spark.sql(query).collect())) for name, query in QUERIES.items()}
+    lake.register()
+    return found, lake.verdict()
+
+
+def with_segments(root, spark):
+    """Spark without tables: the counts of events, read by the executors."""
+    from telemetry_lake import events
+
+    frame = events(spark, root.as_uri())
+    counts = dict(frame.groupBy("event").count().collect())
+    return [(word[0], counts[name]) for word, name in (("b", "RequestBegin"), ("e", "RequestEnd"), ("v", "Evicted"))]
+
+
+def start_spark():
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        return None
+    if shutil.which("java") is None:
+        return None
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("telemetry")
+    for key, value in {
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+    }.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def run(*args, codes=(0,)):
+    done = subprocess.run(args, capture_output=True, text=True)
+    assert done.returncode in codes, f"{args}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def main():
+    telemetry, lake, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]).resolve()
+    here = pathlib.Path(__file__).resolve()
+    sys.path.insert(0, str(here.parents[3] / "spark"))
+    sys.path.insert(0, str(here.parents[4] / "codegen-python" / "python"))
+    spark = start_spark()
+    if spark is None:
+        print("SKIPPED: no pyspark or no Java; Spark is not compared")
+    engines = {
+        "duckdb": with_duckdb,
+        "polars": with_polars,
+        "datafusion": with_datafusion,
+        "chdb": with_chdb,
+    }
+    answers = 0
+    for case in sorted(path for path in folder.iterdir() if path.is_dir()):
+        streams = sorted(str(path) for path in (case / "streams").iterdir())
+        run(telemetry, "sql", "-o", str(case / "events.db"), *streams, codes=(0, 1))
+        wanted = with_sql(case / "events.db")
+        assert all(wanted.values()), f"{case.name}: {wanted}"
+        for form in ("delta", "parquet"):
+            root = case / form
+            shutil.copytree(case / "store", root)
+            run(lake, "init", root.as_uri(), "--format", form)
+            run(lake, "commit", root.as_uri(), "--max-segments", "40")
+            found = {name: engine(root) for name, engine in engines.items()}
+            if spark is not None:
+                found["spark"], verdict = with_spark(root, spark)
+                is_complete = run(lake, "complete", root.as_uri(), codes=(0, 1)).startswith("complete")
+                assert verdict.startswith("complete") == is_complete, f"{case.name}: {verdict}"
+                if form == "parquet":
+                    found["segments"] = {"counts": with_segments(root, spark)}
+            for name, of_engine in found.items():
+                for query, answer in of_engine.items():
+                    assert answer == wanted[query], f"{case.name}, {form}, {name}, {query}: {answer} is not {wanted[query]}"
+                    answers += 1
+    print(f"{answers} answers of {len(engines) + 2 * (spark is not None)} engines are those of `telemetry sql`")
+    if spark is not None:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()
