@@ -12,7 +12,7 @@ Exit codes:
   0  success
   1  a problem: damaged or unreadable input, an error in a registry, a version that is too low, or a filter
      name that matches nothing; with --strict also lost or missing events and unended sessions
-  2  failure: wrong usage, an input that cannot be read or is no stream, or an output that cannot be written
+  2  failure: wrong usage, an input that cannot be read or is not a stream, or an output that cannot be written
 An interrupted command removes partial output and exits by the signal.
 
 Each command that reads streams ends with a verdict on their completeness on standard error.";

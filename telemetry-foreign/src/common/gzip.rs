@@ -48,7 +48,7 @@ impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let taken = self.decoder.get_ref().get_ref().read;
         if self.given > FREE && self.given / RATIO > taken {
-            let text = format!("{} bytes come out of {taken} bytes of gzip, which is no log", self.given);
+            let text = format!("{} bytes come out of {taken} bytes of gzip, which is not a log", self.given);
             return Err(io::Error::new(io::ErrorKind::InvalidData, text));
         }
         let read = self.decoder.read(to).map_err(|error| {
@@ -106,6 +106,6 @@ mod tests {
         let mut from = gunzip(&packed[..]);
         let read = std::io::copy(&mut from, &mut std::io::sink());
         let why = read.unwrap_err().to_string();
-        assert!(why.ends_with("bytes of gzip, which is no log"), "{why}");
+        assert!(why.ends_with("bytes of gzip, which is not a log"), "{why}");
     }
 }

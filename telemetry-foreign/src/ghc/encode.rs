@@ -70,7 +70,7 @@ fn append_field(out: &mut Vec<u8>, field: Field, value: Option<Value<'_>>) -> Re
         }
         Field::Log2 => match number()? {
             number if number.is_power_of_two() => out.push(number.trailing_zeros() as u8),
-            _ => return Err("with a number that is no power of two"),
+            _ => return Err("with a number that is not a power of two"),
         },
         Field::Rest { .. } => out.extend(bytes()?),
         Field::Ended => {

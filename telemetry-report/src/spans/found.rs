@@ -41,8 +41,8 @@ pub struct Which {
 #[derive(Debug)]
 pub enum Found {
     /// A begin and its end, and the time in which no span that the thread began later was open.
-    /// `path` is its number in [`super::Pairing::paths`]. Spans that a thread began, and that were open at
-    /// the same time, have different rows. `place` is [`Place::Apart`] unless
+    /// `path` is its number in [`super::Pairing::paths`]. Spans that a thread began, and that were
+    /// open at the same time, have different rows. `place` is [`Place::Apart`] unless
     /// [`super::Pairing::keep_places`] was called.
     Whole { which: Which, begin: End, end: End, self_ns: i64, path: u32, row: u8, place: Place },
     /// A begin whose span is still open, but has the place [`Place::Thread`]. Another result for

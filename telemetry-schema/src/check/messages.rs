@@ -66,7 +66,7 @@ fn message(cx: &mut Check, fields: &Fields, names: &mut Once, taken: &mut Taken,
             let help = "both events must have it; without a `key` there is one pair at a time, in one thread";
             let sort = key_in_both(cx, fields, key, (&events.rows[*begin], &events.rows[*end]), help);
             if matches!(sort, Some(Sort::String | Sort::Bytes)) {
-                let message = format!("the key {} of {} is no number", quote(key.get_ref()), fields.what);
+                let message = format!("the key {} of {} is not a number", quote(key.get_ref()), fields.what);
                 cx.diags.error(key.span(), message).help("use a number, a pointer, an enum or a label");
             }
         }

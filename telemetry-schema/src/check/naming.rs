@@ -43,7 +43,7 @@ pub(super) fn numbers(cx: &mut Check, params: &mut [Param], marked: &[Marked]) {
             && cx.spelling("numbers", &space, Style::Snake)
         {
             if *sound && !param.has_numbers() {
-                let message = format!("{} has `numbers`, but is no unsigned integer", fields.what);
+                let message = format!("{} has `numbers`, but is not an unsigned integer", fields.what);
                 let help = "`numbers` is for a `word`, an unsigned integer, or an array of them";
                 cx.diags.error(space.span(), message).help(help);
             } else {
@@ -96,7 +96,7 @@ fn name<'a>(
     let name = *text.get_ref();
     let Some(of) = params.iter().position(|param| param.name == name) else {
         if !cx.diags.is_full() {
-            let message = format!("{} names {}, which is no parameter", fields.what, quote(name));
+            let message = format!("{} names {}, which is not a parameter", fields.what, quote(name));
             let others = || params.iter().map(|param| param.name.as_str());
             cx.diags.error(text.span(), message).help(match nearest(name, others()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
@@ -142,7 +142,7 @@ fn name<'a>(
                     && NameBy::of(params[by].sort) != Some(NameBy::Text) =>
             {
                 refuse(
-                    format!("{} names the number {}, but is no string", fields.what, quote(name)),
+                    format!("{} names the number {}, but is not a string", fields.what, quote(name)),
                     "a number stands for a `string`",
                 );
                 return None;

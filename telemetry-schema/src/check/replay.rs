@@ -93,7 +93,7 @@ fn param(
     let index = params.iter().position(|param| param.name == *name.get_ref());
     if index.is_none() && !cx.diags.is_full() {
         let message = format!(
-            "`{}` of {} names {}, which is no parameter",
+            "`{}` of {} names {}, which is not a parameter",
             role.name(),
             fields.what,
             quote(name.get_ref())

@@ -102,8 +102,12 @@ pub(super) fn key_in_both<'a>(
     let (Some(in_begin), Some(in_end)) = (find(begin), find(end)) else {
         let lacking = [begin, end].into_iter().filter(|row| find(row).is_none());
         let lacking: Vec<String> = lacking.map(|row| format!("`{}`", row.event.name)).collect();
-        let message =
-            format!("the key {} of {} is no parameter of {}", quote(name), span.what, lacking.join(" and "));
+        let message = format!(
+            "the key {} of {} is not a parameter of {}",
+            quote(name),
+            span.what,
+            lacking.join(" and ")
+        );
         let names = |row: &'a Row| row.event.params.iter().map(|param| param.name.as_str());
         let shared: Vec<&str> = names(begin).filter(|name| names(end).any(|other| other == *name)).collect();
         cx.diags.error(key.span(), message).help(if shared.is_empty() {

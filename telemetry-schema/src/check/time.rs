@@ -23,7 +23,7 @@ fn mark(cx: &mut Check, event: &Fields, params: &[Param], sound: bool) -> Option
     let text = event.text(cx, "time")?;
     let name = *text.get_ref();
     let Some(index) = params.iter().position(|param| param.name == name) else {
-        let message = format!("the time of {} is {}, which is no parameter", event.what, quote(name));
+        let message = format!("the time of {} is {}, which is not a parameter", event.what, quote(name));
         let others = || params.iter().map(|param| param.name.as_str());
         let help = match (nearest(name, others()), params.is_empty()) {
             (Some(meant), _) => format!("did you mean `{meant}`?"),

@@ -38,7 +38,7 @@ pub(super) fn examine(path: &Path) -> Option<Finding> {
         Ok(metadata) if !metadata.is_dir() => Some(Finding::problem(
             "wrong-path",
             what,
-            format!("{} is no directory", shown(above)),
+            format!("{} is not a directory", shown(above)),
             "name another file with TELEMETRY_FILENAME",
         )),
         Ok(_) => None,
