@@ -15,6 +15,7 @@ usage: cargo xtask COMMAND
   bless [NAME...]     rewrite generated parts: api, docs, format, python, registries, seeds; without NAME all
   bench [NAME]        run benchmarks: record, messages, decode, around, off, compile
   fuzz [SECONDS]      run every fuzz target, each for SECONDS (60); needs nightly and cargo-fuzz
+  chaos [SCHEDULES]   run hosts, a collector and a store through random schedules of faults (500)
   release --dry-run   check versions, changelog and packages, build the archive of the command,
                       and list the order of publication";
 
@@ -33,6 +34,8 @@ fn main() -> ExitCode {
         ["bench", names @ ..] if names.len() <= 1 => bench(names),
         ["fuzz"] => fuzz("60"),
         ["fuzz", seconds] if seconds.parse::<u32>().is_ok() => fuzz(seconds),
+        ["chaos"] => chaos("500"),
+        ["chaos", schedules] if schedules.parse::<u32>().is_ok() => chaos(schedules),
         ["release", "--dry-run"] => release::dry_run(&root()),
         ["release", ..] => Err("publishing is not automated; help: `cargo xtask release --dry-run`".into()),
         [] | ["help" | "--help" | "-h"] => {
@@ -103,6 +106,14 @@ fn bench(names: &[&str]) -> Result<(), String> {
         _ => command.arg("--benches"),
     };
     run(&mut command)
+}
+
+fn chaos(schedules: &str) -> Result<(), String> {
+    let mut command = cargo();
+    command.args(["test", "--locked", "--manifest-path", "fleet/Cargo.toml", "--target-dir", "target/fleet"]);
+    command.args(["-p", "telemetry-fleet", "--features", "failpoints", "--test", "suite", "chaos::"]);
+    command.args(["--", "--nocapture"]);
+    run(command.env("TELEMETRY_SCHEDULES", schedules))
 }
 
 /// Fuzz targets, each with the folders of its seeds.

@@ -112,7 +112,11 @@ impl Store {
     pub async fn probe(&self) -> Result<(), StoreError> {
         let key = self.key(&format!("probe/{:08x}-{}", std::process::id(), nanos()));
         let put = || self.store.put_opts(&key, PutPayload::from_static(b"probe"), create());
-        put().await.map_err(|error| self.wrong("cannot write to it", &error))?;
+        match put().await {
+            // The answer to a first try was lost, and this is that to the second.
+            Ok(_) | Err(Error::AlreadyExists { .. }) => {}
+            Err(error) => return Err(self.wrong("cannot write to it", &error)),
+        }
         let second = put().await;
         let removed = self.store.delete(&key).await;
         match second {

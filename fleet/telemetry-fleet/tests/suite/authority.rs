@@ -15,7 +15,7 @@ pub(crate) struct Authority {
 }
 
 /// What a certificate is like.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Validity {
     Good,
     Expired,

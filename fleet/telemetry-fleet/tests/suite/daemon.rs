@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use telemetry_testing::made::{Plan, make};
 
 use crate::collect::{Collector, Fleet, Log, with};
+use crate::disk::SmallDisk;
 use crate::rows::{Row, rows, shed_of};
 use crate::segments::with_priorities;
 use crate::ship::files_in;
@@ -227,6 +228,30 @@ fn a_full_spool_sheds_the_lowest_priority_and_tells() {
     assert!(missing.iter().any(|row| row.2 == least));
     assert!(missing.iter().all(|row| row.2 != most), "the highest priority is kept");
     drop(collector);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_of_the_spool_loses_nothing() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    let spool = fleet.host.path("spool");
+    let Some(disk) = SmallDisk::mount(&spool, "1m") else { return };
+    let daemon = Daemon::start(&mut command(
+        &fleet,
+        collector.port,
+        &["--listen=tcp:127.0.0.1:0", "--segment-size=64"],
+    ));
+    let address = daemon.said("listening on `tcp:");
+    let streams: Vec<_> = fleet.host.files.iter().map(|file| std::fs::read(file).unwrap()).collect();
+    let sent = streams.concat();
+    let program = std::thread::spawn(move || TcpStream::connect(address).unwrap().write_all(&sent).unwrap());
+    daemon.log.wait_for("No space left on device (os error 28); nothing is read until it has space");
+    disk.grow("64m");
+    program.join().unwrap();
+    daemon.wait_for_bytes(&[&streams[0], &streams[1]]);
+    daemon.stop();
+    fleet.host.check(&fleet.host.objects());
 }
 
 #[test]

@@ -11,6 +11,8 @@ use telemetry_fleet::wire::{Bye, Done, Hello, Kind, Message, Outcome, Segment, V
 use telemetry_format::{BlockType, Header};
 
 use crate::collect::{Collector, Fleet};
+#[cfg(target_os = "linux")]
+use crate::disk::SmallDisk;
 
 /// A connection of the host `h7` that sends what it likes.
 pub(crate) struct Peer(StreamOwned<ClientConnection, TcpStream>);
@@ -86,7 +88,8 @@ fn what_is_no_segment_is_refused() {
         [block(|_| {}), block(|header| (header.codec, header.unpacked_len) = (1, 0x7fff_ffff))].concat();
     let many = std::iter::repeat_with(|| block(|header| (header.codec, header.unpacked_len) = (1, 16 << 20)));
     let many = many.take(40).collect::<Vec<_>>().concat();
-    for (bytes, why) in [
+    let collector = fleet.collector();
+    let cases = [
         (b"no stream".repeat(30), "block at offset 0: "),
         (block(|_| {})[..100].to_vec(), "block at offset 0: it is cut"),
         (
@@ -101,8 +104,9 @@ fn what_is_no_segment_is_refused() {
             [block(|header| header.payload_len = 4), b"1234".to_vec()].concat(),
             "its payload has the checksum ",
         ),
-    ] {
-        let collector = fleet.collector();
+    ];
+    let reasons = cases.each_ref().map(|case| case.1);
+    for (bytes, why) in cases {
         let mut peer = Peer::greet(&fleet, collector.port);
         peer.segment(NAME, &bytes);
         let answer = peer.answer();
@@ -113,13 +117,13 @@ fn what_is_no_segment_is_refused() {
         // The connection goes on.
         peer.segment(NAME, &block(|_| {}));
         assert!(matches!(peer.answer(), Some(Message::Done(Done { outcome: Outcome::Stored, .. }))));
-        check_others(&fleet, collector, why);
+        std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
     }
+    check_others(&fleet, collector, &reasons);
 }
 
-/// Checks that another host is served, and that the log has one line.
-fn check_others(fleet: &Fleet, collector: Collector, why: &str) {
-    let _ = std::fs::remove_dir_all(fleet.host.path("store/segments"));
+/// Checks that another host is served, and that the log has a line for each reason.
+fn check_others(fleet: &Fleet, collector: Collector, reasons: &[&str]) {
     fleet.check(&collector);
     std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
     for entry in std::fs::read_dir(fleet.host.path("store")).unwrap() {
@@ -127,7 +131,10 @@ fn check_others(fleet: &Fleet, collector: Collector, why: &str) {
         assert!(name == "incoming" || name == "probe", "{name:?}");
     }
     let log = collector.log();
-    assert!(log.len() == 1 && log[0].contains(why), "{log:?} does not contain {why}");
+    assert_eq!(log.len(), reasons.len(), "{log:#?}");
+    for (line, why) in log.iter().zip(reasons) {
+        assert!(line.contains(why), "{line} does not contain {why}");
+    }
 }
 
 #[test]
@@ -136,7 +143,8 @@ fn what_breaks_the_protocol_ends_the_connection() {
     let segment =
         |len, name: &str| Message::Segment(Segment { number: 1, len, name: name.to_owned() }).frame();
     let data = |len: usize| [&header(Kind::Data, len)[..], &vec![0; len]].concat();
-    for (bytes, why) in [
+    let collector = fleet.collector();
+    let cases = [
         (
             segment(1, "segments/day=2023-11-14/host=h7/../../../../etc/passwd"),
             "is not the name of a segment",
@@ -146,7 +154,7 @@ fn what_breaks_the_protocol_ends_the_connection() {
         (segment(1, &NAME.replace("h7", "h8")), "a segment of another host, `h8`"),
         (segment(1, &NAME.replace("2023-11-14", "2023-11-15")), "is not the name of a segment"),
         (segment(1 << 40, NAME), "a segment of 1099511627776 bytes, expected at most 67108864"),
-        (data(9), "a frame with a wrong payload"),
+        (data(9), "a frame Data with a wrong payload"),
         ([segment(3, NAME), data(4)].concat(), "a frame Data of 4 bytes inside a segment with 3 left"),
         ([segment(3, NAME), Message::Alive.frame()].concat(), "a frame Alive of 0 bytes inside a segment"),
         (header(Kind::Data, 1 << 30).to_vec(), "a frame Data of 1073741824 bytes, expected at most 65536"),
@@ -156,19 +164,19 @@ fn what_breaks_the_protocol_ends_the_connection() {
             Message::Bye(Bye { is_passing: true, text: String::new() }).frame(),
             "it sent a frame Bye between segments",
         ),
-    ] {
-        let collector = fleet.collector();
+    ];
+    let reasons = cases.each_ref().map(|case| case.1);
+    for (bytes, why) in cases {
         let mut peer = Peer::greet(&fleet, collector.port);
         peer.send(&bytes);
         let answer = peer.answer();
-        let why = if why.starts_with("a frame with") { "a frame Data with a wrong payload" } else { why };
         let Some(Message::Bye(Bye { is_passing: false, text })) = answer else {
             panic!("{answer:?}, expected `{why}`")
         };
         assert!(text.contains(why), "{text} does not contain {why}");
         assert_eq!(peer.answer(), None);
-        check_others(&fleet, collector, why);
     }
+    check_others(&fleet, collector, &reasons);
 }
 
 #[test]
@@ -220,28 +228,13 @@ fn idle_and_slow_connections_do_not_hinder_others() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_loses_nothing() {
-    use std::process::Command;
     let fleet = Fleet::new();
-    let store = fleet.host.path("store");
-    std::fs::create_dir(&store).unwrap();
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"]).arg(&store).status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: cannot mount a small file system");
-        return;
-    }
-    struct Unmount(std::path::PathBuf);
-    impl Drop for Unmount {
-        fn drop(&mut self) {
-            let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-        }
-    }
-    let _unmount = Unmount(store.clone());
+    let Some(disk) = SmallDisk::mount(&fleet.host.path("store"), "3m") else { return };
     let collector = fleet.collector();
     let run = fleet.ship(collector.port);
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(run.stderr.contains("the collector cannot write: No space left on device"), "{}", run.stderr);
     collector.wait_for("the collector cannot write: No space left on device");
-    let grown = Command::new("mount").args(["-o", "remount,size=64m"]).arg(&store).status().unwrap();
-    assert!(grown.success());
+    disk.grow("64m");
     fleet.check(&collector);
 }

@@ -1,10 +1,16 @@
 //! Tests of the crate and of its command.
 
 mod authority;
+#[cfg(all(unix, feature = "failpoints"))]
+mod chaos;
 mod collect;
 #[cfg(unix)]
 mod daemon;
 mod deploy;
+#[cfg(target_os = "linux")]
+mod disk;
+#[cfg(all(unix, feature = "failpoints"))]
+mod fake_s3;
 mod hostile;
 mod rows;
 mod s3;

@@ -8,7 +8,7 @@ use crate::collect::{Collector, Fleet};
 use crate::ship::Host;
 
 /// The environment of a client of `endpoint`.
-fn credentials(command: &mut Command, endpoint: &str) {
+pub(crate) fn credentials(command: &mut Command, endpoint: &str) {
     command.env("AWS_ENDPOINT_URL", endpoint).env("AWS_ALLOW_HTTP", "true").env("AWS_REGION", "us-east-1");
     command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
 }

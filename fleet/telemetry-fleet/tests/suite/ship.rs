@@ -104,7 +104,7 @@ pub(crate) fn files_in(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Adds to the number of the session in each block.
-fn renumber(stream: &mut [u8], add: u64) {
+pub(crate) fn renumber(stream: &mut [u8], add: u64) {
     let mut at = 0;
     while at < stream.len() {
         let mut header = telemetry_format::Header::decode(&stream[at..], crc32c::crc32c).unwrap();

@@ -1,0 +1,135 @@
+//! As much of S3 as a shipper uses, with the faults that a real one has at times.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+/// A server on a thread. It answers some requests wrongly.
+pub(crate) struct FakeS3 {
+    pub(crate) endpoint: String,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    objects: BTreeMap<String, Vec<u8>>,
+    random: u64,
+    /// One in this number of requests fails; 0 is never.
+    faults: u64,
+}
+
+/// What goes wrong with a request.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    /// 503, not done.
+    Slow,
+    /// 409: another write of this name is in progress; not done.
+    Conflict,
+    /// Done, but the answer is lost.
+    Lost,
+}
+
+impl FakeS3 {
+    pub(crate) fn start(seed: u64, faults: u64) -> FakeS3 {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let state = Arc::new(Mutex::new(State { objects: BTreeMap::new(), random: seed | 1, faults }));
+        let shared = state.clone();
+        std::thread::spawn(move || {
+            for connection in listener.incoming().map_while(Result::ok) {
+                let state = shared.clone();
+                std::thread::spawn(move || {
+                    let _ = serve(connection, &state);
+                });
+            }
+        });
+        FakeS3 { endpoint, state }
+    }
+
+    pub(crate) fn set_faults(&self, faults: u64) {
+        self.state.lock().unwrap().faults = faults;
+    }
+
+    pub(crate) fn objects(&self) -> Vec<(String, Vec<u8>)> {
+        self.state.lock().unwrap().objects.clone().into_iter().collect()
+    }
+}
+
+impl State {
+    fn fault(&mut self) -> Fault {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let number = self.random >> 33;
+        if self.faults == 0 || !number.is_multiple_of(self.faults) {
+            return Fault::None;
+        }
+        [Fault::Slow, Fault::Conflict, Fault::Lost][(number / self.faults % 3) as usize]
+    }
+}
+
+/// Answers the requests of a connection.
+fn serve(connection: TcpStream, state: &Mutex<State>) -> io::Result<()> {
+    let mut input = BufReader::new(connection.try_clone()?);
+    let mut output = connection;
+    loop {
+        let mut request = String::new();
+        if input.read_line(&mut request)? == 0 {
+            return Ok(());
+        }
+        let (mut len, mut is_conditional, mut line) = (0, false, String::new());
+        while input.read_line(&mut line)? > 2 {
+            let lower = line.to_lowercase();
+            if let Some(value) = lower.strip_prefix("content-length:") {
+                len = value.trim().parse().unwrap();
+            }
+            is_conditional |= lower.starts_with("if-none-match: *");
+            line.clear();
+        }
+        let mut body = vec![0; len];
+        input.read_exact(&mut body)?;
+        let mut words = request.split(' ');
+        let (method, path) = (words.next().unwrap(), words.next().unwrap());
+        let key = path.split('?').next().unwrap().trim_start_matches("/fleet/").replace("%3D", "=");
+        let mut state = state.lock().unwrap();
+        let fault = state.fault();
+        let (status, answer) = match (method, fault) {
+            (_, Fault::Slow) => ("503 Slow Down", Vec::new()),
+            ("PUT", Fault::Conflict) => ("409 Conflict", Vec::new()),
+            ("PUT", _) if is_conditional && state.objects.contains_key(&key) => {
+                ("412 Precondition Failed", Vec::new())
+            }
+            ("PUT", _) => {
+                state.objects.insert(key, body);
+                ("200 OK", Vec::new())
+            }
+            // It names what to delete in its body.
+            ("POST", _) => {
+                let text = String::from_utf8(body).unwrap();
+                let mut deleted = String::new();
+                for key in text.split("<Key>").skip(1).filter_map(|rest| rest.split("</Key>").next()) {
+                    state.objects.remove(key);
+                    deleted += &format!("<Deleted><Key>{key}</Key></Deleted>");
+                }
+                let xmlns = "http://s3.amazonaws.com/doc/2006-03-01/";
+                ("200 OK", format!("<DeleteResult xmlns=\"{xmlns}\">{deleted}</DeleteResult>").into())
+            }
+            (_, _) => match state.objects.get(&key) {
+                Some(object) => ("200 OK", object.clone()),
+                None => ("404 Not Found", Vec::new()),
+            },
+        };
+        drop(state);
+        if fault == Fault::Lost {
+            return Ok(());
+        }
+        let len = answer.len();
+        write!(
+            output,
+            "HTTP/1.1 {status}\r\nETag: \"1\"\r\nLast-Modified: Wed, 01 Jan 2025 00:00:00 GMT\r\nContent-Length: {len}\r\n\r\n"
+        )?;
+        if method != "HEAD" {
+            output.write_all(&answer)?;
+        }
+        output.flush()?;
+    }
+}
