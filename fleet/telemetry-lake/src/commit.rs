@@ -9,9 +9,11 @@ use telemetry_fleet::segment::SegmentName;
 
 use crate::catalog::{self, Catalog};
 use crate::convert::{NewFile, convert};
-use crate::delete::run_delete;
+use crate::delete::{Rewrite, rewrite};
 use crate::delta::{self, Added, Change};
-use crate::lake::{Done, Format, Lake, LakeError, Plan, Result, TableState, registry_name, table_folder};
+use crate::lake::{
+    Done, Format, Lake, LakeError, Plan, Result, TableState, json, registry_name, state_name, table_folder,
+};
 use crate::lease::Lease;
 use crate::sides::{self, SegmentRow};
 use crate::state::SessionState;
@@ -33,8 +35,11 @@ pub struct Committed {
 /// part and end in another are not paired.
 const MAX_BYTES: usize = 256 << 20;
 
-/// Writes to the store at the same time.
-const WRITES: usize = 16;
+/// Requests to the store at the same time. Syncs of a file system that come together are one.
+const AT_ONCE: usize = 64;
+
+/// The most bytes of files that wait to be written together.
+const MAX_WAITING: usize = 64 << 20;
 
 /// Sessions whose segments are read ahead.
 const AHEAD: usize = 4;
@@ -50,7 +55,11 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, most: usize) -> Result<Opti
         if lake.done(last).await?.is_none() {
             let plan = lake.plan(last).await?;
             if let Some(selector) = &plan.delete {
-                run_delete(lake, plan.batch, selector).await?;
+                rewrite(lake, plan.batch, &Rewrite::Delete(selector.clone())).await?;
+                continue;
+            }
+            if plan.compact {
+                rewrite(lake, plan.batch, &Rewrite::Compact).await?;
                 continue;
             }
             return run(lake, lease, plan).await.map(Some);
@@ -60,7 +69,7 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, most: usize) -> Result<Opti
             return Ok(None);
         }
         segments.truncate(most);
-        let plan = Plan { batch: last + 1, segments, delete: None };
+        let plan = Plan { batch: last + 1, segments, ..Plan::default() };
         // Another committer may have written this plan. Then that is the one to follow.
         if lake.add_plan(&plan).await? {
             failpoint("plan");
@@ -72,7 +81,7 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, most: usize) -> Result<Opti
 /// Returns the names of segments that are in no plan.
 async fn new_segments(lake: &Lake, last: u64) -> Result<Vec<String>> {
     let names = lake.store.names("segments").await?;
-    let plans = stream::iter(1..=last).map(|batch| lake.plan(batch)).buffered(WRITES);
+    let plans = stream::iter(1..=last).map(|batch| lake.plan(batch)).buffered(AT_ONCE);
     let plans: Vec<Plan> = plans.try_collect().await?;
     let known: HashSet<String> = plans.into_iter().flat_map(|plan| plan.segments).collect();
     let is_new = |name: &String| name.parse::<SegmentName>().is_ok() && !known.contains(name);
@@ -82,6 +91,9 @@ async fn new_segments(lake: &Lake, last: u64) -> Result<Vec<String>> {
 /// The files and rows of a batch, as far as it has come.
 #[derive(Default)]
 struct Progress {
+    /// Objects that are not written yet.
+    waiting: Vec<(String, Vec<u8>)>,
+    waiting_bytes: usize,
     segments: Vec<SegmentRow>,
     states: Vec<SessionState>,
     /// By table.
@@ -95,13 +107,16 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan) -> Result<Committed> {
     let known = catalog.registries().len();
     let mut progress = Progress::default();
     let sessions = by_session(&plan);
-    let fetched = sessions.iter().map(|(of, names)| fetch(lake, plan.batch, of, names));
+    let states = sessions.keys().map(|(host, session)| lake.state_before(host, *session, plan.batch));
+    let states: Vec<_> = stream::iter(states).buffered(AT_ONCE).try_collect().await?;
+    let fetched = states.into_iter().zip(sessions.values()).map(|(state, names)| fetch(lake, state, names));
     let mut fetched = stream::iter(fetched).buffered(AHEAD);
     while let Some(session) = fetched.next().await {
         lease.renew(&lake.store).await?;
         convert_session(lake, session?, plan.batch, &mut catalog, &mut progress).await?;
         failpoint("session");
     }
+    progress.write_all(lake).await?;
     let news = &catalog.registries()[known..];
     for KnownRegistry { fingerprint, registry, .. } in news {
         let name = registry_name(&format!("{fingerprint:016x}"));
@@ -112,10 +127,11 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan) -> Result<Committed> {
     for file in side_files {
         let path = format!("{:010}.parquet", plan.batch);
         let (name, bytes) = (file.table.name.clone(), file.bytes.len() as u64);
-        lake.store.create(&format!("{}/{path}", table_folder(&name)), file.bytes).await?;
+        progress.write(lake, format!("{}/{path}", table_folder(&name)), file.bytes).await?;
         let added = Added { path, partition: None, bytes, rows: file.rows, time: None };
         progress.added.entry(name).or_default().push(added);
     }
+    progress.write_all(lake).await?;
     failpoint("files");
     let tables = write_logs(lake, plan.batch, &before, &catalog, progress.added).await?;
     let registries = catalog.registries().iter().map(|known| format!("{:016x}", known.fingerprint)).collect();
@@ -123,7 +139,7 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan) -> Result<Committed> {
     lake.add_done(&Done { batch: plan.batch, rows: progress.rows, registries, tables }).await?;
     failpoint("after");
     let dropped = progress.states.iter().map(|state| lake.drop_states(&state.host, state.session));
-    stream::iter(dropped).buffer_unordered(WRITES).try_collect::<()>().await?;
+    stream::iter(dropped).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
     let unreadable = progress.segments.into_iter().filter_map(|segment| Some((segment.name, segment.error?)));
     let unreadable = unreadable.collect();
     Ok(Committed { batch: plan.batch, segments: plan.segments.len(), rows: progress.rows, unreadable })
@@ -163,15 +179,36 @@ struct Fetched {
     segments: Vec<(String, Vec<u8>)>,
 }
 
-async fn fetch(lake: &Lake, batch: u64, (host, session): &OfSession, names: &[String]) -> Result<Fetched> {
-    let mut state = lake.state_before(host, *session, batch).await?;
-    state.batch = batch;
+async fn fetch(lake: &Lake, state: SessionState, names: &[String]) -> Result<Fetched> {
     let mut segments = Vec::new();
     for name in names {
         // One that is gone since the plan was made was deleted with its rows.
         segments.push((name.clone(), lake.store.get(name).await?.unwrap_or_default()));
     }
     Ok(Fetched { state, segments })
+}
+
+impl Progress {
+    /// Takes an object, and writes those that wait if they are many.
+    async fn write(&mut self, lake: &Lake, name: String, bytes: Vec<u8>) -> Result<()> {
+        self.waiting_bytes += bytes.len();
+        self.waiting.push((name, bytes));
+        match self.waiting.len() < AT_ONCE && self.waiting_bytes < MAX_WAITING {
+            true => Ok(()),
+            false => self.write_all(lake).await,
+        }
+    }
+
+    /// Writes all objects that wait.
+    async fn write_all(&mut self, lake: &Lake) -> Result<()> {
+        self.waiting_bytes = 0;
+        let writes = std::mem::take(&mut self.waiting).into_iter().map(async |(name, bytes)| {
+            lake.store.create(&name, bytes).await?;
+            failpoint("file");
+            Ok::<_, LakeError>(())
+        });
+        stream::iter(writes).buffer_unordered(AT_ONCE).try_collect().await
+    }
 }
 
 async fn convert_session(
@@ -182,6 +219,7 @@ async fn convert_session(
     progress: &mut Progress,
 ) -> Result<()> {
     let Fetched { mut state, segments } = fetched;
+    state.batch = batch;
     let (host, session) = (state.host.clone(), state.session);
     let mut files = Vec::new();
     let mut at = 0;
@@ -206,26 +244,20 @@ async fn convert_session(
             error: error.clone(),
         }));
     }
-    let files = files.into_iter().enumerate().map(|(number, file)| {
+    for (number, file) in files.into_iter().enumerate() {
         let NewFile { table, day, bytes, rows, time } = file;
         let path = format!("day={day}/host={host}/{batch:010}-{session:016x}-{number:04}.parquet");
-        let added =
-            Added { path, partition: Some((day, host.clone())), bytes: bytes.len() as u64, rows, time };
-        (table.name.clone(), added, bytes)
-    });
-    let writes = files.map(async |(table, added, bytes)| {
-        lake.store.create(&format!("{}/{}", table_folder(&table), added.path), bytes).await?;
-        failpoint("file");
-        Ok::<_, LakeError>((table, added))
-    });
-    let written: Vec<_> = stream::iter(writes).buffered(WRITES).try_collect().await?;
-    for (table, added) in written {
-        if table != catalog::of_spans().name {
-            progress.rows += added.rows;
+        let name = format!("{}/{path}", table_folder(&table.name));
+        let partition = Some((day, host.clone()));
+        let added = Added { path, partition, bytes: bytes.len() as u64, rows, time };
+        if table.name != catalog::of_spans().name {
+            progress.rows += rows;
         }
-        progress.added.entry(table).or_default().push(added);
+        progress.added.entry(table.name.clone()).or_default().push(added);
+        progress.write(lake, name, bytes).await?;
     }
-    lake.add_state(&state).await?;
+    // A repetition of the batch begins with the state before it, so this one may be there first.
+    progress.write(lake, state_name(&state), json(&state)).await?;
     progress.states.push(state);
     Ok(())
 }

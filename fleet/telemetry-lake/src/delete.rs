@@ -1,12 +1,13 @@
-//! Deletion of rows, and of segments that the tables have.
+//! Deletion of rows, joining of files, and deletion of segments that the tables have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::segment::SegmentName;
 
 use crate::commit::APP;
+use crate::compact::join_all;
 use crate::delta::{self, Added, Change};
 use crate::lake::{Done, Format, Lake, LakeError, Plan, Result, table_folder};
 use crate::sides;
@@ -55,19 +56,62 @@ impl Selector {
 /// Those of the store, and if a batch is not done. If it ends early, the next commit completes it.
 pub async fn delete(lake: &Lake, selector: Selector) -> Result<u64> {
     let last = lake.last_done().await?;
-    let plan = Plan { batch: last.batch + 1, segments: Vec::new(), delete: Some(selector.clone()) };
-    if !lake.add_plan(&plan).await? {
+    let plan = Plan { batch: last.batch + 1, delete: Some(selector.clone()), ..Plan::default() };
+    begin(lake, &plan).await?;
+    rewrite(lake, plan.batch, &Rewrite::Delete(selector)).await
+}
+
+/// Joins small files of a session and day. Returns the number of files that are no longer needed.
+///
+/// # Errors
+/// Those of the store, if a batch is not done, and if the lake has no Delta: then readers would see
+/// rows twice. If it ends early, the next commit completes it.
+pub async fn compact(lake: &Lake) -> Result<u64> {
+    if lake.settings.format != Format::Delta {
+        let text =
+            "the lake has the form `parquet`; expected `delta`, in which files can be replaced at once";
+        return Err(LakeError::Other(text.to_owned()));
+    }
+    let last = lake.last_done().await?;
+    let plan = Plan { batch: last.batch + 1, compact: true, ..Plan::default() };
+    begin(lake, &plan).await?;
+    rewrite(lake, plan.batch, &Rewrite::Compact).await
+}
+
+async fn begin(lake: &Lake, plan: &Plan) -> Result<()> {
+    if !lake.add_plan(plan).await? {
         return Err(LakeError::Other("another process has just begun a batch".to_owned()));
     }
     failpoint("plan");
-    run_delete(lake, plan.batch, &selector).await
+    Ok(())
 }
 
-/// Follows the plan of a deletion.
-pub(crate) async fn run_delete(lake: &Lake, batch: u64, selector: &Selector) -> Result<u64> {
+/// What a batch does that adds no rows.
+#[derive(Debug)]
+pub(crate) enum Rewrite {
+    /// Deletes rows.
+    Delete(Selector),
+    /// Joins files.
+    Compact,
+}
+
+impl Rewrite {
+    fn selector(&self) -> Option<&Selector> {
+        match self {
+            Rewrite::Delete(selector) => Some(selector),
+            Rewrite::Compact => None,
+        }
+    }
+}
+
+/// Follows the plan of a deletion or a compaction. Returns the number of files that go.
+pub(crate) async fn rewrite(lake: &Lake, batch: u64, what: &Rewrite) -> Result<u64> {
+    let selector = what.selector();
     let before = lake.done(batch - 1).await?.unwrap_or_default();
     let mut states = lake.states(None).await?;
-    for state in states.iter_mut().filter(|state| selector.selects_all(state)) {
+    for state in
+        states.iter_mut().filter(|state| selector.is_some_and(|selector| selector.selects_all(state)))
+    {
         state.is_deleted = true;
         state.batch = batch;
         (state.program, state.facts) = (None, String::new());
@@ -87,9 +131,11 @@ pub(crate) async fn run_delete(lake: &Lake, batch: u64, selector: &Selector) -> 
         let is_of_sessions = sides::is_of_sessions(name);
         let goes = |path: &str| match is_of_sessions {
             true => path != own,
-            false => selector.selects_file(path),
+            false => selector.is_some_and(|selector| selector.selects_file(path)),
         };
-        let mut change = Change { operation: "DELETE", changes_rows: true, ..Change::default() };
+        let operation = if selector.is_some() { "DELETE" } else { "OPTIMIZE" };
+        let changes_rows = selector.is_some() || is_of_sessions;
+        let mut change = Change { operation, changes_rows, ..Change::default() };
         if let Some(file) = side_files.remove(name) {
             let (bytes, rows) = (file.bytes.len() as u64, file.rows);
             lake.store.create(&format!("{folder}/{own}"), file.bytes).await?;
@@ -101,7 +147,12 @@ pub(crate) async fn run_delete(lake: &Lake, batch: u64, selector: &Selector) -> 
                     "the log does not begin with version 0; help: delete the rows by Delta's own `DELETE`";
                 LakeError::Other(format!("{folder}: {text}"))
             })?;
-            change.removed = files.into_iter().filter(|path| goes(path)).collect();
+            change.removed = files.live.keys().filter(|path| goes(path)).cloned().collect();
+            if selector.is_none() && !is_of_sessions {
+                let (removed, added) = join_all(&lake.store, &folder, batch, &files.live).await?;
+                change.removed.extend(removed);
+                change.added.extend(added);
+            }
             if !change.removed.is_empty() || !change.added.is_empty() {
                 let from = table.version + 1;
                 table.version =
@@ -109,6 +160,11 @@ pub(crate) async fn run_delete(lake: &Lake, batch: u64, selector: &Selector) -> 
             }
         }
         failpoint("delete");
+        if selector.is_none() {
+            // Readers of the version before need them: `vacuum` deletes them later.
+            deleted += change.removed.len() as u64;
+            continue;
+        }
         for path in lake.store.names(&folder).await? {
             let of_table = path.strip_prefix(&format!("{folder}/")).filter(|path| path.ends_with(".parquet"));
             if of_table.is_some_and(goes) {
@@ -117,8 +173,10 @@ pub(crate) async fn run_delete(lake: &Lake, batch: u64, selector: &Selector) -> 
             }
         }
     }
-    drop_segments(lake, batch, |name| selector.selects(&name.day(), name.host.as_str(), name.session))
-        .await?;
+    if let Some(selector) = selector {
+        let goes = |name: &SegmentName| selector.selects(&name.day(), name.host.as_str(), name.session);
+        drop_segments(lake, batch, goes).await?;
+    }
     failpoint("done");
     lake.add_done(&Done { batch, rows: 0, registries: before.registries, tables }).await?;
     for state in states.iter().filter(|state| state.batch == batch) {
@@ -127,13 +185,28 @@ pub(crate) async fn run_delete(lake: &Lake, batch: u64, selector: &Selector) -> 
     Ok(deleted)
 }
 
-/// Deletes segments of days before this one that the tables have. Returns their number.
+/// Deletes segments of days before this one that the tables have, and files that tables have not
+/// had since then. Returns the numbers of segments and files.
 ///
 /// # Errors
 /// Those of the store, and if a batch is not done.
-pub async fn vacuum(lake: &Lake, before: &str) -> Result<u64> {
-    let last = lake.last_done().await?.batch;
-    drop_segments(lake, last + 1, |name| name.day().as_str() < before).await
+pub async fn vacuum(lake: &Lake, before: i64) -> Result<(u64, u64)> {
+    let (last, day) = (lake.last_done().await?, crate::convert::day_text(before));
+    let segments = drop_segments(lake, last.batch + 1, |name| name.day() < day).await?;
+    let (mut deleted, before_ms) = (0, before.max(0) as u64 * 86_400_000);
+    for name in last.tables.keys().filter(|_| lake.settings.format == Format::Delta) {
+        let folder = table_folder(name);
+        let removed = delta::files(&lake.store, &folder).await?.unwrap_or_default().removed;
+        let there: BTreeSet<_> = lake.store.names(&folder).await?.into_iter().collect();
+        for (path, removed_ms) in removed {
+            let path = format!("{folder}/{path}");
+            if removed_ms < before_ms && there.contains(&path) {
+                lake.store.delete(&path).await?;
+                deleted += 1;
+            }
+        }
+    }
+    Ok((segments, deleted))
 }
 
 /// Deletes segments of the plans before a batch.

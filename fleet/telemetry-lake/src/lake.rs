@@ -49,6 +49,9 @@ pub struct Plan {
     /// The rows that it deletes, instead of adding some.
     #[serde(default)]
     pub delete: Option<Selector>,
+    /// Whether it joins files, instead of adding rows.
+    #[serde(default)]
+    pub compact: bool,
 }
 
 /// What was there after a batch. It is written last.
@@ -207,8 +210,7 @@ impl Lake {
 
     /// Writes a session as it is after a batch. There is only one such state.
     pub async fn add_state(&self, state: &SessionState) -> Result<bool> {
-        let name = format!("{}/{:010}.json", state_folder(&state.host, state.session), state.batch);
-        Ok(self.store.create(&name, json(state)).await?)
+        Ok(self.store.create(&state_name(state), json(state)).await?)
     }
 
     /// Deletes the states of a session that no batch needs: all but the latest two. A committer
@@ -272,6 +274,11 @@ pub fn number(name: &str) -> Option<u64> {
 /// Returns the folder of a session's states.
 pub fn state_folder(host: &str, session: u64) -> String {
     format!("state/host={host}/{session:016x}")
+}
+
+/// Returns the name of a state.
+pub fn state_name(state: &SessionState) -> String {
+    format!("{}/{:010}.json", state_folder(&state.host, state.session), state.batch)
 }
 
 fn plan_name(batch: u64) -> String {

@@ -2,6 +2,7 @@
 
 pub mod catalog;
 pub mod commit;
+mod compact;
 pub mod complete;
 pub mod convert;
 pub mod delete;

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use telemetry_lake::commit::commit_next;
 use telemetry_lake::complete::{complete, time_text};
 use telemetry_lake::convert::day_text;
-use telemetry_lake::delete::{Selector, delete, vacuum};
+use telemetry_lake::delete::{Selector, compact, delete, vacuum};
 use telemetry_lake::lake::{Format, Lake, LakeError};
 use telemetry_lake::lease::Lease;
 
@@ -93,14 +93,21 @@ enum Command {
         #[arg(long, value_name = "DAYS")]
         older_than: Option<u32>,
     },
-    /// Delete old segments that the tables have
+    /// Join small files of the tables, in a lake with Delta
+    #[command(after_help = STORE)]
+    Compact {
+        /// Store: file:///DIR or s3://BUCKET/PREFIX
+        #[arg(value_name = "URL")]
+        url: String,
+    },
+    /// Delete old segments that the tables have, and files that the tables no longer have
     #[command(after_help = STORE)]
     Vacuum {
         /// Store: file:///DIR or s3://BUCKET/PREFIX
         #[arg(value_name = "URL")]
         url: String,
 
-        /// Keep the segments of this many days before today
+        /// Keep the segments of this many days before today, and files that went since then
         #[arg(long, value_name = "DAYS")]
         older_than: u32,
     },
@@ -110,10 +117,10 @@ fn session(text: &str) -> Result<u64, String> {
     u64::from_str_radix(text, 16).map_err(|error| format!("{error}; expected up to 16 hexadecimal digits"))
 }
 
-/// Returns the day this many days before today, in UTC.
-fn day_before(days: u32) -> String {
+/// Returns the day this many days before today in UTC, since 1970.
+fn day_before(days: u32) -> i64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    day_text((now.as_secs() / 86_400) as i64 - i64::from(days))
+    (now.as_secs() / 86_400) as i64 - i64::from(days)
 }
 
 fn main() -> ExitCode {
@@ -141,16 +148,27 @@ impl Command {
             Command::Delete { url, host, session, older_than } => {
                 let lake = Lake::open(&url).await?;
                 let lease = Lease::take(&lake.store, 60).await?;
-                let files =
-                    delete(&lake, Selector { host, session, before: older_than.map(day_before) }).await?;
+                let files = delete(
+                    &lake,
+                    Selector { host, session, before: older_than.map(day_before).map(day_text) },
+                )
+                .await?;
                 lease.give_back(&lake.store).await?;
                 println!("deleted {files} files");
                 Ok(ExitCode::SUCCESS)
             }
             Command::Vacuum { url, older_than } => {
                 let lake = Lake::open(&url).await?;
-                let segments = vacuum(&lake, &day_before(older_than)).await?;
-                println!("deleted {segments} segments");
+                let (segments, files) = vacuum(&lake, day_before(older_than)).await?;
+                println!("deleted {segments} segments and {files} files");
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Compact { url } => {
+                let lake = Lake::open(&url).await?;
+                let lease = Lease::take(&lake.store, 60).await?;
+                let files = compact(&lake).await?;
+                lease.give_back(&lake.store).await?;
+                println!("{files} files are no longer needed");
                 Ok(ExitCode::SUCCESS)
             }
             Command::Complete { url, host, from, until } => {

@@ -224,7 +224,9 @@ def main():
             root = case / form
             shutil.copytree(case / "store", root)
             run(lake, "init", root.as_uri(), "--format", form)
-            run(lake, "commit", root.as_uri(), "--max-segments", "40")
+            run(lake, "commit", root.as_uri(), "--max-segments", "4")
+            if form == "delta":
+                run(lake, "compact", root.as_uri())
             found = {name: engine(root) for name, engine in engines.items()}
             if spark is not None:
                 found["spark"], verdict = with_spark(root, spark)
