@@ -2,8 +2,9 @@
 //!
 //! It saves work. That each event is a row once does not depend on it.
 
+use std::cell::Cell;
 use std::fs::{File, TryLockError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use telemetry_fleet::store::Store;
@@ -15,6 +16,8 @@ use crate::lake::{LakeError, Result, json};
 pub struct Lease {
     owner: String,
     seconds: u64,
+    /// When it was taken last.
+    taken: Cell<Option<Instant>>,
     /// In a directory: a locked file, which the system unlocks when the process ends.
     _lock: Option<File>,
 }
@@ -40,26 +43,33 @@ impl Lease {
             let wrong = |error| LakeError::Other(format!("{}: {error}", path.display()));
             let lock = File::options().create(true).append(true).open(&path).map_err(wrong)?;
             return match lock.try_lock() {
-                Ok(()) => Ok(Lease { owner, seconds, _lock: Some(lock) }),
+                Ok(()) => Ok(Lease { owner, seconds, taken: Cell::new(None), _lock: Some(lock) }),
                 Err(TryLockError::WouldBlock) => {
                     Err(LakeError::Other("another process commits to this lake".to_owned()))
                 }
                 Err(TryLockError::Error(error)) => Err(wrong(error)),
             };
         }
-        let lease = Lease { owner, seconds, _lock: None };
+        let lease = Lease { owner, seconds, taken: Cell::new(None), _lock: None };
         lease.renew(store).await?;
         Ok(lease)
     }
 
-    /// Takes the lease again before it ends.
+    /// Takes the lease again if a third of it is over.
     ///
     /// # Errors
     /// Those of the store, and if another process has it meanwhile.
     pub async fn renew(&self, store: &Store) -> Result<()> {
-        if self._lock.is_some() {
+        let is_fresh = self.taken.get().is_some_and(|taken| taken.elapsed().as_secs() < self.seconds / 3);
+        if self._lock.is_some() || is_fresh {
             return Ok(());
         }
+        self.take_again(store).await?;
+        self.taken.set(Some(Instant::now()));
+        Ok(())
+    }
+
+    async fn take_again(&self, store: &Store) -> Result<()> {
         let holder = Holder { owner: self.owner.clone(), until: now().as_secs() + self.seconds };
         let old = match store.get_tagged(NAME).await? {
             Some(old) => old,
