@@ -98,14 +98,15 @@ impl Queue {
     }
 
     fn insert(&self, segment: &Segment, is_kept: bool) -> io::Result<()> {
-        let path = self.spool.add(segment)?;
+        // A file that is cut again, as after a crash, gives the same segments. Under the lock, neither
+        // is sent or removed meanwhile.
         let mut state = self.state();
-        let entry = Entry { path, len: segment.len, is_kept };
-        // A file that is cut again after a crash gives the same segments.
-        let is_new = !state.sending.contains_key(&segment.name);
-        if is_new && state.waiting.insert(key(segment.priority, &segment.name), entry).is_none() {
-            state.bytes += segment.len;
+        if state.sending.contains_key(&segment.name) {
+            return std::fs::remove_file(&segment.path);
         }
+        let entry = Entry { path: self.spool.add(segment)?, len: segment.len, is_kept };
+        let before = state.waiting.insert(key(segment.priority, &segment.name), entry);
+        state.bytes = state.bytes + segment.len - before.map_or(0, |before| before.len);
         drop(state);
         self.added.notify_one();
         Ok(())
