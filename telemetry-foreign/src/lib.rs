@@ -32,6 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod chrome;
 mod common;
 mod formats;
 pub mod ghc;

@@ -65,6 +65,7 @@ const FOREIGN: &[Room] = &[
     ("formats", &["common", "ghc", "mono", "mps"]),
     ("timeline", &["common"]),
     ("perfetto", &["common", "timeline"]),
+    ("chrome", &["common", "timeline"]),
 ];
 
 const COLUMNS: &[Room] = &[

@@ -5,13 +5,15 @@ mod arrow;
 mod stream;
 mod timeline;
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use telemetry_decode::Order;
 use telemetry_decode::writer::Compress;
+use telemetry_foreign::chrome::ChromeTrace;
 use telemetry_foreign::perfetto::PerfettoTrace;
-use telemetry_foreign::{Format, Written};
+use telemetry_foreign::{Format, Timeline, Written};
 
 use crate::input::events::EventArgs;
 use crate::input::inputs::cannot_read;
@@ -27,14 +29,17 @@ written in time order. Events that the target format cannot represent are counte
 docs/formats.md lists what each format keeps. --to arrow writes tables, as docs/columns.md describes: with
 -d a file for each event that occurs and for each side table, else the table of the one event that passes the
 filter. Standard output gets it as an Arrow stream, a file as an Arrow file, which is also called Feather.
---to perfetto writes a trace for Perfetto's viewer, as docs/exports.md describes.
+--to perfetto and --to chrome write traces for viewers, as docs/exports.md describes. Without --to, the name
+of the output tells the format: .tel, mpsio.log, .eventlog, .mlpd, .arrow, .feather, .pftrace,
+.perfetto-trace, .json, .json.gz.
 
 Examples:
   telemetry convert --to telemetry -o gc.tel mpsio.log      another system's log as a stream
   telemetry convert --to ghc-eventlog -o gc.eventlog gc.tel a stream for another system's tools
   telemetry convert --to telemetry --compress -o old.tel gc.tel
   telemetry convert --to mps --kind Trace gc.tel | mpseventcnv -f -
-  telemetry convert --to perfetto -o gc.pftrace gc.tel
+  telemetry convert -o gc.pftrace gc.tel                    a trace for Perfetto
+  telemetry convert -o gc.json.gz gc.tel                    a trace for Chrome's and other viewers
   telemetry convert --to arrow -d tables gc.tel             tables/PoolInit.arrow, tables/TraceStart.arrow, ...
   telemetry convert --to arrow --event PoolInit gc.tel | python pools.py";
 
@@ -47,15 +52,16 @@ enum To {
     Mono,
     Arrow,
     Perfetto,
+    Chrome,
 }
 
 /// Convert streams and other systems' logs to another format
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Format to write
+    /// Format to write [default: the one that the ending of the output's name tells]
     #[arg(long, value_enum, value_name = "FORMAT")]
-    to: To,
+    to: Option<To>,
 
     /// With --to arrow: write a file for each table to this directory; they appear on success
     #[arg(short = 'd', long, value_name = "DIR", conflicts_with = "output")]
@@ -71,26 +77,68 @@ pub(crate) struct Args {
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
-        if self.compress && self.to != To::Telemetry {
+        let to = self.format()?;
+        if self.compress && to != To::Telemetry {
             return Err(Failure::new(
                 "--compress is for --to telemetry: other formats have no compressed blocks",
             ));
         }
-        if self.directory.is_some() && self.to != To::Arrow {
+        if self.directory.is_some() && to != To::Arrow {
             return Err(Failure::new("-d is for --to arrow: other formats have all events in one file"));
         }
-        match self.to {
+        match to {
             To::Telemetry => self.write(None, context),
             To::Mps => self.write(Some(Format::Mps), context),
             To::GhcEventlog => self.write(Some(Format::GhcEventlog), context),
             To::Mono => self.write(Some(Format::Mono), context),
             To::Arrow => self.write_arrow(context),
-            To::Perfetto => self.write_timeline(context),
+            To::Perfetto => self.write_timeline(context, |out| Box::new(PerfettoTrace::new(out))),
+            To::Chrome => {
+                let is_compressed = self.output_name().is_some_and(|name| name.ends_with(".gz"));
+                self.write_timeline(context, |out| Box::new(ChromeTrace::new(out, is_compressed)))
+            }
         }
     }
 }
 
+/// Endings of the names of files, and their formats.
+const ENDINGS: [(&str, To); 10] = [
+    (".tel", To::Telemetry),
+    ("mpsio.log", To::Mps),
+    (".eventlog", To::GhcEventlog),
+    (".mlpd", To::Mono),
+    (".arrow", To::Arrow),
+    (".feather", To::Arrow),
+    (".pftrace", To::Perfetto),
+    (".perfetto-trace", To::Perfetto),
+    (".json", To::Chrome),
+    (".json.gz", To::Chrome),
+];
+
 impl Args {
+    /// Returns the format to write.
+    fn format(&self) -> Result<To, Failure> {
+        if let Some(to) = self.to {
+            return Ok(to);
+        }
+        let name = self.output_name();
+        let found = name.and_then(|name| ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)));
+        found.map(|(_, to)| *to).ok_or_else(|| {
+            let what = match name {
+                Some(name) => format!("the name `{name}` tells no format to write"),
+                None => "no format to write is named".to_string(),
+            };
+            let known = ENDINGS.map(|(ending, _)| ending).join(", ");
+            Failure::new(format!(
+                "{what}, expected a name that ends in {known}; help: name a format with --to FORMAT"
+            ))
+        })
+    }
+
+    fn output_name(&self) -> Option<&str> {
+        self.common.output.path()?.file_name()?.to_str()
+    }
+
     /// Writes a log of another system, or a stream.
     fn write(&self, format: Option<Format>, context: &mut Context) -> Ended {
         // Only a GHC log has both the time at which an event was written and the time that it
@@ -116,13 +164,16 @@ impl Args {
     }
 
     /// Writes a trace for a viewer with a time axis.
-    fn write_timeline(&self, context: &mut Context) -> Ended {
+    fn write_timeline(
+        &self,
+        context: &mut Context,
+        begin: impl for<'o> FnOnce(&'o mut dyn Write) -> Box<dyn Timeline + 'o>,
+    ) -> Ended {
         let mut opened = self.common.open(Order::Time)?;
         let mut output = opened.output()?;
         expect_no_terminal(&output)?;
         let progress = Progress::of_bytes(opened.inputs.len());
-        let written =
-            output.write_with(|out| timeline::write(&mut opened, &mut PerfettoTrace::new(out), &progress));
+        let written = output.write_with(|out| timeline::write(&mut opened, &mut *begin(out), &progress));
         drop(progress);
         let written = written?.map_err(cannot_read)?;
         output.finish()?;

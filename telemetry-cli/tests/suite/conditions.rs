@@ -29,6 +29,7 @@ const READERS: &[&str] = &[
     "convert --to telemetry FILE",
     "convert --to ghc-eventlog FILE",
     "convert --to perfetto FILE",
+    "convert --to chrome FILE",
     "validate FILE",
     "validate --json FILE",
     #[cfg(feature = "parquet")]

@@ -1,5 +1,7 @@
 //! `convert`, and other commands on logs of other systems.
 
+use std::io::Read;
+
 use crate::run::Folder;
 use crate::streams::{drifting, gc, labeled, lossy, two_registries};
 use telemetry_testing::reference;
@@ -57,11 +59,64 @@ fn what_convert_says() {
             "convert --to mps -d tables gc.tel",
             "convert --to arrow -d tables gc.tel -o out.arrow",
             "convert -o out.tel gc.tel",
+            "convert -o out.log gc.tel",
+            "convert gc.tel",
+            "convert --kind Trace -o out.json gc.tel",
             "convert --to nothing -o out.tel gc.tel",
             "info --input-format mps gc.tel",
         ],
     );
     assert!(!folder.path("out.log").exists());
+}
+
+/// The ending of the output's name tells the format.
+#[test]
+fn endings_of_names_are_formats() {
+    let folder = Folder::new().with("gc.tel", gc());
+    let table = [
+        ("out.tel", "telemetry"),
+        ("mpsio.log", "mps"),
+        ("out.eventlog", "ghc-eventlog"),
+        ("out.mlpd", "mono"),
+        ("out.pftrace", "perfetto"),
+        ("out.perfetto-trace", "perfetto"),
+        ("out.json", "chrome"),
+    ];
+    for (name, format) in table {
+        let run = folder.run(&format!("convert -o {name} gc.tel"));
+        assert_eq!(run.code, Some(0), "{name}: {}", run.stderr);
+        let named = folder.run(&format!("convert --to {format} gc.tel"));
+        assert_eq!(named.stdout, std::fs::read(folder.path(name)).unwrap(), "{name}");
+    }
+    assert_eq!(folder.run("convert -o out.json.gz gc.tel").code, Some(0));
+    let packed = std::fs::read(folder.path("out.json.gz")).unwrap();
+    let mut plain = Vec::new();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut plain).unwrap();
+    assert_eq!(plain, std::fs::read(folder.path("out.json")).unwrap());
+}
+
+/// The structure of a trace in JSON: every event has a phase and, but for names, a time.
+#[test]
+fn traces_in_json_have_events_of_known_phases() {
+    for stream in [gc(), lossy(), crate::spans::tangled()] {
+        let folder = Folder::new().with("a.tel", stream);
+        assert_eq!(folder.run("convert -o a.json a.tel").code, Some(0));
+        let trace = std::fs::read(folder.path("a.json")).unwrap();
+        let trace: serde_json::Value = serde_json::from_slice(&trace).unwrap();
+        let mut open = std::collections::BTreeMap::<_, i64>::new();
+        for event in trace["traceEvents"].as_array().unwrap() {
+            let phase = event["ph"].as_str().unwrap();
+            assert!(event["pid"].is_u64() && event["tid"].is_u64() && event["args"].is_object(), "{event}");
+            assert_eq!(event["ts"].is_number(), phase != "M", "{event}");
+            assert_eq!(event["id"].is_u64(), ["b", "e"].contains(&phase), "{event}");
+            match phase {
+                "b" => *open.entry(event["id"].as_u64()).or_default() += 1,
+                "e" => *open.entry(event["id"].as_u64()).or_default() -= 1,
+                _ => assert!(["M", "i", "B", "E"].contains(&phase), "{event}"),
+            }
+        }
+        assert!(open.values().all(|open| [0, 1].contains(open)), "{open:?}");
+    }
 }
 
 #[test]

@@ -11,7 +11,9 @@ use super::packets::Packets;
 use super::proto::{bytes, message, number};
 use super::values::{annotation, annotations};
 use crate::common::written::Written;
-use crate::timeline::{Held, PerEvent, Process, Processes, RowKey, Rows, Span, SpanEnd, Timeline, losses};
+use crate::timeline::{
+    Held, PerEvent, Process, Processes, RowKey, Rows, Span, SpanEnd, TOO_MANY, Timeline, losses,
+};
 
 /// The sequence of packets with events and spans.
 const EVENTS: u64 = 1;
@@ -199,9 +201,6 @@ impl Timeline for PerfettoTrace<'_> {
         Ok(std::mem::take(&mut self.written))
     }
 }
-
-/// What is left out if too many spans are open.
-const TOO_MANY: &str = "that begin or end spans were written without parameters: too many spans are open";
 
 impl PerfettoTrace<'_> {
     /// Returns the time since the last event. If there is none, or it is later, makes this time the

@@ -5,6 +5,10 @@ use hashbrown::HashMap;
 /// The most bytes of parameters that are kept.
 const MAX_BYTES: usize = 64 << 20;
 
+/// What is left out if there is no more room.
+pub(crate) const TOO_MANY: &str =
+    "that begin or end spans were written without parameters: too many spans are open";
+
 /// Events that wait for their spans, each with something of the writer's.
 pub(crate) struct Held<T> {
     events: HashMap<u64, OneHeld<T>>,

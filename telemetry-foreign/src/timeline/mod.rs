@@ -10,7 +10,7 @@ mod processes;
 mod rows;
 mod span;
 
-pub(crate) use held::Held;
+pub(crate) use held::{Held, TOO_MANY};
 pub(crate) use loss::losses;
 pub(crate) use per_event::PerEvent;
 pub(crate) use processes::{Process, Processes};

@@ -3,6 +3,6 @@
 
 mod docs;
 mod expected;
-mod perfetto;
 mod streams;
 mod trace_processor;
+mod traces;

@@ -1,6 +1,7 @@
-//! `convert --to perfetto`.
+//! Traces for Perfetto, in its format and in that of Chrome.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 
 use serde_json::Value as Json;
@@ -27,26 +28,69 @@ struct Slice {
     arguments: Arguments,
 }
 
+/// Files of all formats that Perfetto reads, and what arguments begin with there.
+const FILES: [(&str, &str); 3] =
+    [("trace.pftrace", "debug."), ("trace.json", "args."), ("trace.json.gz", "args.")];
+
 #[test]
 fn perfetto_sees_the_same_numbers() {
     let Some(engine) = folder() else { return };
     for sample in samples() {
-        check(&engine, &sample);
+        for (file, prefix) in &FILES[..2] {
+            check(&engine, &sample, file, prefix);
+        }
+    }
+    let (file, prefix) = FILES[2];
+    check(&engine, &samples()[0], file, prefix);
+}
+
+fn check(engine: &Path, sample: &Sample, file: &str, prefix: &str) {
+    let Sample { name, bytes, registry, code } = sample;
+    let folder = Folder::new().with("stream", bytes);
+    let run = folder.run(&format!("convert -o {file} stream"));
+    assert_eq!(run.code, Some(*code), "{name}: {}", run.stderr);
+    let rows = query(engine, &folder.path(file), &[ERRORS, SLICES]);
+    let (rows, errors): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.get("id").is_some());
+    assert_eq!(errors, [] as [Json; 0], "{name}");
+    let mut slices = slices(&rows, prefix, start(&std::fs::read(folder.path(file)).unwrap()));
+    let mut expected = expected(&folder, "stream", registry.as_ref());
+    if prefix == "args." {
+        slices.iter_mut().for_each(|slice| round(&mut slice.arguments));
+        expected.instants.iter_mut().for_each(|(_, _, arguments)| round(arguments));
+        expected.begins.iter_mut().for_each(|(_, arguments)| round(arguments));
+        expected.instants.sort();
+        expected.begins.sort();
+    }
+    compare(&format!("{name} as {file}"), &slices, &expected);
+}
+
+/// Makes values the same that the reader changes in JSON: numbers are floats, none of them
+/// subnormal, and escapes in texts stay.
+fn round(arguments: &mut Arguments) {
+    for (_, text) in arguments {
+        if let Ok(plain) = serde_json::from_str::<String>(&format!("\"{text}\"")) {
+            *text = plain.split('\0').next().unwrap_or_default().to_string();
+        }
+        if let Ok(number) = text.parse::<f64>() {
+            let number = if number.is_subnormal() { 0.0 } else { number };
+            *text = format!("{number:.15e}");
+        }
     }
 }
 
-fn check(engine: &Path, sample: &Sample) {
-    let Sample { name, bytes, registry, code } = sample;
-    let folder = Folder::new().with("stream", bytes);
-    let run = folder.run("convert --to perfetto -o trace.pftrace stream");
-    assert_eq!(run.code, Some(*code), "{name}: {}", run.stderr);
-    let trace = folder.path("trace.pftrace");
-    let rows = query(engine, &trace, &[ERRORS, SLICES]);
-    let (rows, errors): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.get("id").is_some());
-    assert_eq!(errors, [] as [Json; 0], "{name}");
-    let slices = slices(&rows);
-    let expected = expected(&folder, "stream", registry.as_ref());
-    compare(name, &slices, &expected);
+/// Returns the time that a trace in JSON counts from.
+fn start(trace: &[u8]) -> i64 {
+    let mut plain = Vec::new();
+    if trace.starts_with(&[0x1f, 0x8b]) {
+        flate2::read::GzDecoder::new(trace).read_to_end(&mut plain).unwrap();
+    } else {
+        plain.extend_from_slice(trace);
+    }
+    match serde_json::from_slice::<Json>(&plain) {
+        Ok(trace) => trace["otherData"]["start_ns"].as_str().unwrap().parse().unwrap(),
+        // Protobuf has the whole time.
+        Err(_) => 0,
+    }
 }
 
 fn compare(name: &str, slices: &[Slice], expected: &Expected) {
@@ -90,19 +134,19 @@ fn compare(name: &str, slices: &[Slice], expected: &Expected) {
 }
 
 /// Puts the rows of each slice together.
-fn slices(rows: &[Json]) -> Vec<Slice> {
+fn slices(rows: &[Json], prefix: &str, start: i64) -> Vec<Slice> {
     let mut slices: Vec<(&Json, Slice)> = Vec::new();
     for row in rows {
         if slices.last().is_none_or(|(id, _)| **id != row["id"]) {
             let slice = Slice {
                 name: row["name"].as_str().unwrap().to_string(),
-                time: number(&row["ts"]).to_string(),
+                time: (number(&row["ts"]) + start).to_string(),
                 duration: number(&row["dur"]),
                 arguments: Vec::new(),
             };
             slices.push((&row["id"], slice));
         }
-        let name = row["key"].as_str().and_then(|key| key.strip_prefix("debug."));
+        let name = row["key"].as_str().and_then(|key| key.strip_prefix(prefix));
         if let (Some(name), Some(text), Some((_, slice))) = (name, text(row), slices.last_mut()) {
             slice.arguments.push((name.to_string(), text));
         }
@@ -118,7 +162,10 @@ fn text(row: &Json) -> Option<String> {
         "int" | "uint" => number(&row["int_value"]).to_string(),
         "bool" => (number(&row["int_value"]) != 0).to_string(),
         "real" => row["real_value"].as_f64().map_or("not finite".to_string(), float),
-        "string" => row["string_value"].as_str()?.to_string(),
+        "string" => match row["string_value"].as_str()? {
+            "NaN" | "Infinity" | "-Infinity" => "not finite".to_string(),
+            text => text.to_string(),
+        },
         _ => return None,
     })
 }
