@@ -148,9 +148,10 @@ pub mod writer {
     pub use crate::write::writer::{Compress, Lane, Writer};
 }
 
-/// The events of a batch as rows, for the command. Not public API.
+/// The events of a batch as rows, and copies of batches, for the command. Not public API.
 #[doc(hidden)]
 pub mod rows {
+    pub use crate::decode::copies::{Copies, Known};
     pub use crate::decode::event_batch::{Row, Rows};
 }
 

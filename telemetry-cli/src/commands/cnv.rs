@@ -6,8 +6,9 @@ use telemetry_decode::{KnownRegistry, Order};
 
 use crate::input::events::EventArgs;
 use crate::input::inputs::report_shared_codes;
+use crate::input::threads::ThreadArgs;
 use crate::term::ended::{Context, Ended, Run};
-use crate::text::cnv;
+use crate::text::cnv::CnvPrinter;
 use crate::text::cnv_registries::NamedRegistries;
 
 const EXAMPLES: &str = "\
@@ -28,6 +29,9 @@ pub(crate) struct Args {
     file: Vec<PathBuf>,
 
     #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
     common: EventArgs,
 }
 
@@ -35,9 +39,13 @@ impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         let mut opened = self.common.open_with(&self.file, Order::Stream)?;
         let is_chosen = self.common.filter.chooses_registry();
-        let mut named = NamedRegistries::new(opened.registries(), is_chosen);
-        let output = opened.output()?;
-        opened.write_lines(output, |out, event| cnv::line(out, event, named.of(event)))?;
+        let named = NamedRegistries::new(opened.registries(), is_chosen);
+        let mut output = opened.output()?;
+        opened.write_first(&mut output, u64::MAX, self.threads.number(), || {
+            let (mut named, mut printer) = (named.clone(), CnvPrinter::new());
+            move |out, batch| printer.lines(out, batch, named.is_named(batch.known_registry()))
+        })?;
+        output.finish()?;
         if !is_chosen {
             let completeness = opened.events.completeness();
             let is_read = |known: &&KnownRegistry| {

@@ -10,9 +10,10 @@ use telemetry_decode::{Events, Input, Order};
 
 use crate::input::events::{EventArgs, Opened};
 use crate::input::follow::Follow;
-use crate::input::lines::{AppendLine, LineArgs};
+use crate::input::lines::{LineArgs, LinePrinter};
 use crate::input::live::{self, Seen};
 use crate::input::pipe::Pipe;
+use crate::input::threads::ThreadArgs;
 use crate::input::verdict::Verdict;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::interrupt;
@@ -50,6 +51,9 @@ pub(crate) struct Args {
     last: Option<usize>,
 
     #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
     lines: LineArgs,
 
     #[command(flatten)]
@@ -73,10 +77,13 @@ impl Run for Args {
         };
         let mut opened = self.common.open(order)?;
         let mut output = opened.output()?;
-        let line = self.line(Some(&opened.events));
+        let mut printer = self.printer(Some(&opened.events));
         let is_stopped = match self.last {
-            Some(last) => append_last(&mut opened, &mut output, last, line).map(|()| false)?,
-            None => opened.append_first(&mut output, self.lines.limit(), line)?,
+            Some(last) => append_last(&mut opened, &mut output, last, &mut printer).map(|()| false)?,
+            None => opened.write_first(&mut output, self.lines.limit(), self.threads.number(), || {
+                let mut printer = printer.another();
+                move |out, batch| batch.iter().for_each(|event| printer.line(out, &event))
+            })?,
         };
         output.finish()?;
         if is_stopped {
@@ -100,9 +107,11 @@ impl Args {
         }
         let input = open_growing(path)?;
         let (filter, output) = (self.common.filter.filter()?, self.common.output.open(&inputs.paths())?);
-        let line = self.line(None);
+        let mut printer = self.printer(None);
         let Seen { completeness, sessions, is_stopped } =
-            live::write_lines(input, &inputs, filter, output, self.lines.limit(), line)?;
+            live::write_lines(input, &inputs, filter, output, self.lines.limit(), |out, event| {
+                printer.line(out, event);
+            })?;
         if is_stopped {
             self.lines.tell_stopped();
             return Ok(());
@@ -113,10 +122,9 @@ impl Args {
         Ok(())
     }
 
-    /// Returns the function that appends an event's line. Of a growing file, the events are not
-    /// known in advance.
-    fn line(&self, events: Option<&Events<'_>>) -> Box<AppendLine> {
-        self.lines.line(&self.common.output, |is_colored| match events {
+    /// Returns the printer of lines. Of a growing file, the events are not known in advance.
+    fn printer(&self, events: Option<&Events<'_>>) -> LinePrinter {
+        self.lines.printer(&self.common.output, |is_colored| match events {
             Some(events) => Printer::new(events, is_colored),
             None => Printer::of_any_session(is_colored),
         })
@@ -129,14 +137,14 @@ fn append_last(
     opened: &mut Opened,
     output: &mut Output,
     last: usize,
-    mut append_line: Box<AppendLine>,
+    printer: &mut LinePrinter,
 ) -> Result<(), Failure> {
     let mut lines: VecDeque<Vec<u8>> = VecDeque::new();
     let read = opened.each(|event| {
         // The memory of the oldest line is used again.
         let mut line = if lines.len() < last { None } else { lines.pop_front() }.unwrap_or_default();
         line.clear();
-        append_line(&mut line, event);
+        printer.line(&mut line, event);
         lines.push_back(line);
         lines.truncate(last);
     });

@@ -31,7 +31,9 @@ impl Run for Args {
         let mut opened = self.common.open_as_recorded(Order::Time)?;
         let mut output = opened.output()?;
         let (mut show, mut others) = (Show::default(), 0);
-        opened.append_lines(&mut output, |out, event| others += u64::from(!show.event(out, event)))?;
+        opened.append_batches(&mut output, |out, batch| {
+            others += batch.iter().map(|event| u64::from(!show.event(out, &event))).sum::<u64>();
+        })?;
         // For another system's log, not even the heads are printed.
         let is_other =
             others > 0 && !opened.registries().iter().any(|known| known.registry.name == Show::REGISTRY);

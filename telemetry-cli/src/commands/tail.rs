@@ -72,11 +72,13 @@ impl Run for Args {
 
         let inputs = Inputs::new(vec![format!("process {}", process.pid).into()], Vec::new());
         let has_several = info.registries.len() > 1;
-        let line =
-            self.lines.line(&self.output, |is_colored| Printer::of_one_session(has_several, is_colored));
+        let mut printer =
+            self.lines.printer(&self.output, |is_colored| Printer::of_one_session(has_several, is_colored));
         let output = self.output.open(&[])?;
         let Seen { completeness, sessions, is_stopped } =
-            live::write_lines(Sent(stream), &inputs, filter, output, self.lines.limit(), line)?;
+            live::write_lines(Sent(stream), &inputs, filter, output, self.lines.limit(), |out, event| {
+                printer.line(out, event);
+            })?;
         if is_stopped {
             self.lines.tell_stopped();
             return Ok(());

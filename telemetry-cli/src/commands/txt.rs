@@ -8,6 +8,7 @@ use crate::input::cnv_input::{
     Line, Lines, Wrongs, cannot_filter_text, registries_of_text, report_guesses, too_long,
 };
 use crate::input::events::EventArgs;
+use crate::input::threads::ThreadArgs;
 use crate::term::ended::{Context, Ended, Run};
 use crate::term::progress::Progress;
 use crate::text::cnv_registries::NamedRegistries;
@@ -37,6 +38,9 @@ pub(crate) struct Args {
     text: Option<PathBuf>,
 
     #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
     common: EventArgs,
 }
 
@@ -54,9 +58,16 @@ impl Args {
     fn run_on_streams(&self, context: &mut Context) -> Ended {
         let mut opened = self.common.open(Order::Time)?;
         let is_chosen = self.common.filter.chooses_registry();
-        let mut named = NamedRegistries::new(opened.registries(), is_chosen);
-        let output = opened.output()?;
-        opened.write_lines(output, |out, event| txt::line(out, event, named.of(event)))?;
+        let named = NamedRegistries::new(opened.registries(), is_chosen);
+        let mut output = opened.output()?;
+        opened.write_first(&mut output, u64::MAX, self.threads.number(), || {
+            let mut named = named.clone();
+            move |out, batch| {
+                let is_named = named.is_named(batch.known_registry());
+                batch.iter().for_each(|event| txt::line(out, &event, is_named));
+            }
+        })?;
+        output.finish()?;
         opened.end(context)
     }
 

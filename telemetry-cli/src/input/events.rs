@@ -2,18 +2,27 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use telemetry_decode::rows::Copies;
 use telemetry_decode::{Event, EventBatch, Events, Filter, KnownRegistry, Order, Session};
 use telemetry_filter::Condition;
 
 use crate::input::inputs::{InputArgs, Inputs, cannot_read};
+use crate::input::jobs::in_order;
 use crate::input::selection::{FilterArgs, expect_no_names};
 use crate::input::verdict::Verdict;
 use crate::term::ended::{Context, Ended, Failure};
 use crate::term::output::{Output, OutputArgs};
 use crate::term::progress::{EVENTS_PER_READING, Progress};
+
+/// The most events of a job, and the bytes of their texts after which it is complete.
+const JOB_EVENTS: usize = 4096;
+const JOB_BYTES: usize = 64 << 10;
+
+/// The bytes of most lines. Longer ones take a moment more.
+const USUAL_LINE: usize = 96;
 
 #[derive(clap::Args)]
 pub(crate) struct EventArgs {
@@ -140,32 +149,83 @@ impl Opened {
         self.output.open(&self.inputs.paths())
     }
 
-    /// Writes all events as text.
-    pub(crate) fn write_lines(
-        &mut self,
-        mut output: Output,
-        append_line: impl FnMut(&mut Vec<u8>, &Event<'_>),
-    ) -> Result<(), Failure> {
-        self.append_lines(&mut output, append_line)?;
-        output.finish()
-    }
-
-    /// Writes all events as text, and leaves the output open. If the input fails, the events before
-    /// the failure are written.
-    pub(crate) fn append_lines(
+    /// Passes all batches of events to a function, and shows progress beside the output. If the
+    /// input fails, the output has what was appended before the failure.
+    pub(crate) fn append_batches(
         &mut self,
         output: &mut Output,
-        append_line: impl FnMut(&mut Vec<u8>, &Event<'_>),
+        mut append: impl FnMut(&mut Vec<u8>, &EventBatch<'_>),
     ) -> Result<(), Failure> {
-        self.append_first(output, u64::MAX, append_line).map(drop)
+        self.append_first(output, u64::MAX, &mut append).map(drop)
     }
 
-    /// Writes at most this many events as text. Returns true if there are more.
-    pub(crate) fn append_first(
+    /// Formats at most this many events on several threads, each with a function that `make`
+    /// returns, and writes the text in the order of the events. Returns true if there are more. If
+    /// the input fails, the events before the failure are written.
+    pub(crate) fn write_first<F: FnMut(&mut Vec<u8>, &EventBatch<'_>) + Send>(
         &mut self,
         output: &mut Output,
         most: u64,
-        mut append_line: impl FnMut(&mut Vec<u8>, &Event<'_>),
+        threads: NonZeroUsize,
+        make: impl Fn() -> F + Sync,
+    ) -> Result<bool, Failure> {
+        // A single thread needs no copies of the events.
+        let known = if threads.get() > 1 { self.events.known() } else { None };
+        let Some(known) = known else { return self.append_first(output, most, &mut make()) };
+        let progress = Progress::beside(output, self.inputs.len());
+        // Memory that jobs use again.
+        let (idle, spare) = (Mutex::new(Vec::<F>::new()), Mutex::new(Vec::<Copies>::new()));
+        let format = |mut copies: Copies| {
+            let mut append = locked(&idle).pop().unwrap_or_else(&make);
+            let mut text = Vec::with_capacity(copies.len() * USUAL_LINE);
+            copies.each(&known, |batch| append(&mut text, batch));
+            locked(&idle).push(append);
+            copies.clear();
+            locked(&spare).push(copies);
+            text
+        };
+        let mut left = most;
+        let read = in_order(
+            threads,
+            format,
+            |text| output.append(text),
+            |jobs| {
+                let mut copies = Copies::default();
+                let read = loop {
+                    let batch = match self.events.next_batch() {
+                        Ok(Some(batch)) => batch,
+                        Ok(None) => break Ok(false),
+                        Err(error) => break Err(cannot_read(error)),
+                    };
+                    if batch.len() as u64 > left {
+                        copies.add(&batch.first(left as usize));
+                        break Ok(true);
+                    }
+                    left -= batch.len() as u64;
+                    copies.add(&batch);
+                    progress.events(batch.len(), || self.events.bytes_done());
+                    if copies.len() >= JOB_EVENTS || copies.bytes() >= JOB_BYTES {
+                        jobs.push(copies)?;
+                        copies = locked(&spare).pop().unwrap_or_default();
+                    }
+                };
+                jobs.push(copies)?;
+                jobs.finish()?;
+                Ok::<_, Failure>(read)
+            },
+        )?;
+        if read.is_err() {
+            output.flush()?;
+        }
+        read
+    }
+
+    /// Appends at most this many events on this thread. Returns true if there are more.
+    fn append_first(
+        &mut self,
+        output: &mut Output,
+        most: u64,
+        append: &mut impl FnMut(&mut Vec<u8>, &EventBatch<'_>),
     ) -> Result<bool, Failure> {
         let progress = Progress::beside(output, self.inputs.len());
         let mut left = most;
@@ -178,16 +238,13 @@ impl Opened {
                     return Err(cannot_read(error));
                 }
             };
-            let mut is_relieved = false;
-            for event in batch.iter() {
-                if left == 0 {
-                    return Ok(true);
-                }
-                left -= 1;
-                append_line(output.buffer(), &event);
-                is_relieved |= output.relieve()?;
+            if batch.len() as u64 > left {
+                append(output.buffer(), &batch.first(left as usize));
+                return Ok(true);
             }
-            if is_relieved {
+            left -= batch.len() as u64;
+            append(output.buffer(), &batch);
+            if output.relieve()? {
                 progress.at(self.events.bytes_done());
             }
         }
@@ -208,4 +265,8 @@ impl Opened {
         verdict.report(context, self.strict);
         Ok(())
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

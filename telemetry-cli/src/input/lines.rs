@@ -27,8 +27,30 @@ pub(crate) struct LineArgs {
     color: ColorArgs,
 }
 
-/// Appends the line of an event.
-pub(crate) type AppendLine = dyn FnMut(&mut Vec<u8>, &Event<'_>);
+/// Appends lines of events in the chosen form.
+pub(crate) enum LinePrinter {
+    Text(Printer),
+    Json(JsonPrinter),
+}
+
+impl LinePrinter {
+    /// Appends the line of an event.
+    #[inline]
+    pub(crate) fn line(&mut self, out: &mut Vec<u8>, event: &Event<'_>) {
+        match self {
+            LinePrinter::Text(printer) => printer.line(out, event),
+            LinePrinter::Json(printer) => printer.line(out, event),
+        }
+    }
+
+    /// Makes another printer of the same form, for another thread.
+    pub(crate) fn another(&self) -> LinePrinter {
+        match self {
+            LinePrinter::Text(printer) => LinePrinter::Text(printer.another()),
+            LinePrinter::Json(printer) => LinePrinter::Json(printer.another()),
+        }
+    }
+}
 
 impl LineArgs {
     /// Returns the number of events after which to stop.
@@ -36,15 +58,12 @@ impl LineArgs {
         self.limit.unwrap_or(u64::MAX)
     }
 
-    /// Returns the function that appends an event's line. `printer` makes the columns of text, in
-    /// color or not.
-    pub(crate) fn line(&self, output: &OutputArgs, printer: impl FnOnce(bool) -> Printer) -> Box<AppendLine> {
-        if self.json || self.json_strings {
-            let mut printer = JsonPrinter::new(self.json_strings);
-            return Box::new(move |out, event| printer.line(out, event));
+    /// Returns the printer of lines. `printer` makes the columns of text, in color or not.
+    pub(crate) fn printer(&self, output: &OutputArgs, printer: impl FnOnce(bool) -> Printer) -> LinePrinter {
+        match self.json || self.json_strings {
+            true => LinePrinter::Json(JsonPrinter::new(self.json_strings)),
+            false => LinePrinter::Text(printer(self.color.is_on(output))),
         }
-        let mut printer = printer(self.color.is_on(output));
-        Box::new(move |out, event| printer.line(out, event))
     }
 
     /// Reports the stop in place of a verdict, since the rest was not read.

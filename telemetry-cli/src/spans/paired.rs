@@ -1,6 +1,7 @@
 //! Reads all events and pairs begins with ends.
 
-use telemetry_decode::EventBatch;
+use telemetry_decode::names::RUNTIME_REGISTRY;
+use telemetry_decode::{EventBatch, Registry};
 
 use telemetry_filter::{SpanCondition, SpanParts};
 use telemetry_report::spans::{Def, Found, Gaps, Pairing, Tally};
@@ -10,6 +11,9 @@ use crate::input::events::Opened;
 use crate::input::inputs::cannot_read;
 use crate::term::ended::Failure;
 use crate::term::progress::Progress;
+
+/// The events of a batch, for the progress.
+const USUAL_BATCH: usize = 64;
 
 /// Pairs spans, and tallies them.
 pub(crate) struct Paired {
@@ -33,7 +37,8 @@ impl Paired {
         self.condition = Some(condition);
     }
 
-    /// Reads all events. Calls `each` for every batch, and `ended` for every result before the end.
+    /// Reads all events. Calls `each` for every batch of events that pairing needs or that the
+    /// runtime itself emitted, and `ended` for every result before the end.
     pub(crate) fn read(
         &mut self,
         opened: &mut Opened,
@@ -45,12 +50,18 @@ impl Paired {
         let is_wanted = |found: &Found, defs: &[Def]| {
             condition.as_ref().is_none_or(|one| one.matches(&parts(found, defs)))
         };
+        // Events of the runtime itself are few.
+        let is_needed = |registry: &Registry, event: usize| {
+            registry.name == RUNTIME_REGISTRY || pairing.needs(registry, event)
+        };
+        opened.events.need(is_needed);
         let (mut gaps, mut damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
         let mut found = Vec::new();
         while let Some(batch) = opened.events.next_batch().map_err(cannot_read)? {
             pairing.take_batch(&batch, &mut found);
             each(&batch);
-            progress.events(batch.len(), || opened.events.bytes_done());
+            // Many events that are not needed may be between.
+            progress.events(USUAL_BATCH, || opened.events.bytes_done());
             if found.is_empty() {
                 continue;
             }

@@ -1,51 +1,197 @@
 //! The text of the MPS's `mpseventcnv`, which `sort` and [`super::cnv_line`] read.
 
-use telemetry_decode::{Event, Value};
+use telemetry_decode::rows::Row;
+use telemetry_decode::{Event, EventBatch, KnownRegistry, Value};
 use telemetry_foreign::mps;
+use telemetry_report::figures::keyed::PerEvent;
+use telemetry_schema::{Count, Sort};
 
-use super::number::{Digits, hex, hex_4_spaces, hex_bytes, signed_hex};
+use super::number::{hex, hex_4_spaces, hex_16, hex_at, hex_bytes, signed_hex};
 use super::{float, quoted};
 
-/// Appends the line of an event: clock reading, code, and a space before each value. The name of
-/// its registry, if given, precedes the code with `:`.
-#[inline]
-pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>, registry: Option<&str>) {
-    let mut digits = Digits::of_clock(event.ticks());
+/// The most bytes of a code with the name of its registry, and the most numbers, of an event whose
+/// line is made in place.
+const MAX_CODE: usize = 24;
+const MAX_NUMBERS: usize = 6;
+
+/// The clock reading and a space.
+const CLOCK: usize = 17;
+
+/// The most bytes of a line that is made in place, and a few more, because numbers of any length
+/// are stored as the longest.
+const ROOM: usize = CLOCK + MAX_CODE + 17 * MAX_NUMBERS + 1;
+
+/// Number of lines for which room is made at once.
+const LINES: usize = 16;
+
+/// Appends lines, and caches their common parts.
+pub(crate) struct CnvPrinter {
+    styles: PerEvent<Style>,
+    /// The last clock reading as text. Events that inherit their times have the same.
+    clock: (u64, [u8; CLOCK]),
+}
+
+/// The parts that are the same in all events of a code.
+struct Style {
+    /// The name of the registry is before the code.
+    is_named: bool,
+    code: [u8; MAX_CODE],
+    code_len: usize,
+    /// The number of values, if all are whole numbers without a sign. Most events are so, and their
+    /// lines are made in place.
+    numbers: Option<usize>,
+}
+
+impl CnvPrinter {
+    pub(crate) fn new() -> CnvPrinter {
+        CnvPrinter { styles: PerEvent::default(), clock: (0, clock_text(0)) }
+    }
+
+    /// Appends the lines of events: clock reading, code, and a space before each value. The name of
+    /// the registry precedes the code with `:` if `is_named`.
+    pub(crate) fn lines(&mut self, out: &mut Vec<u8>, batch: &EventBatch<'_>, is_named: bool) {
+        let known = batch.known_registry();
+        let styles = self.styles.of_registry(known);
+        let (mut ticks, mut clock) = self.clock;
+        let mut rows = batch.rows();
+        let mut left = batch.len();
+        while left > 0 {
+            // A line that has its room needs no copy, and its parts few checks.
+            let len = out.len();
+            out.resize(len + ROOM * left.min(LINES), 0);
+            let room = out.get_mut(len..).unwrap_or_default();
+            let (mut at, mut other) = (0, None);
+            while let Some(line) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<ROOM>) {
+                let Some(row) = rows.next() else { break };
+                left -= 1;
+                let style = match styles.get(row.index as usize) {
+                    Some(Some(style)) if style.is_named == is_named => style,
+                    _ => Style::make(styles, known, row.index as usize, is_named),
+                };
+                let Some(numbers) = style.numbers else {
+                    other = Some(row);
+                    break;
+                };
+                if row.ticks != ticks {
+                    (ticks, clock) = (row.ticks, clock_text(row.ticks));
+                }
+                at += line_in_place(line, &clock, style, &row, numbers);
+            }
+            out.truncate(len + at);
+            if let Some(row) = other {
+                self::line(out, &batch.event(&row), is_named);
+            }
+        }
+        self.clock = (ticks, clock);
+    }
+}
+
+/// Stores the line of an event of whole numbers. Returns its length.
+#[inline(always)]
+fn line_in_place(
+    line: &mut [u8; ROOM],
+    clock: &[u8; CLOCK],
+    style: &Style,
+    row: &Row<'_>,
+    numbers: usize,
+) -> usize {
+    line[..CLOCK].copy_from_slice(clock);
+    line[CLOCK..CLOCK + MAX_CODE].copy_from_slice(&style.code);
+    let mut at = CLOCK + style.code_len;
+    for number in row.all_bits().take(numbers) {
+        if let Some(place) = line.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<17>) {
+            at += hex_at(place, number);
+        }
+    }
+    if let Some(end) = line.get_mut(at) {
+        *end = b'\n';
+    }
+    at + 1
+}
+
+impl Style {
+    /// Makes the style of an event of a registry.
+    #[cold]
+    #[inline(never)]
+    fn make<'s>(
+        styles: &'s mut [Option<Style>],
+        known: &KnownRegistry,
+        index: usize,
+        is_named: bool,
+    ) -> &'s Style {
+        styles[index].insert(Style::new(known, index, is_named))
+    }
+
+    fn new(known: &KnownRegistry, index: usize, is_named: bool) -> Style {
+        let registry = &known.registry;
+        let event = &registry.events[index];
+        let mut text = Vec::new();
+        code(&mut text, event.code, is_named.then_some(registry.name.as_str()));
+        let is_plain = |param: &telemetry_schema::Param| {
+            let sort = registry.repr(param.sort);
+            param.count == Count::One
+                && matches!(
+                    sort,
+                    Sort::Pointer
+                        | Sort::Addr
+                        | Sort::Word
+                        | Sort::Label
+                        | Sort::U8
+                        | Sort::U16
+                        | Sort::U32
+                        | Sort::U64
+                )
+        };
+        let is_plain = registry.name != mps::UNKNOWN_REGISTRY
+            && text.len() <= MAX_CODE
+            && event.params.len() <= MAX_NUMBERS
+            && event.params.iter().all(is_plain);
+        let mut style = Style { is_named, code: [0; MAX_CODE], code_len: 0, numbers: None };
+        if is_plain {
+            style.code[..text.len()].copy_from_slice(&text);
+            (style.code_len, style.numbers) = (text.len(), Some(event.params.len()));
+        }
+        style
+    }
+}
+
+/// Returns a clock reading as `%016X`, and a space.
+fn clock_text(ticks: u64) -> [u8; CLOCK] {
+    let mut text = [b' '; CLOCK];
+    text[..16].copy_from_slice(&hex_16(ticks));
+    text
+}
+
+/// Appends a code as `%4X`, or behind the name of its registry as `%X`.
+fn code(out: &mut Vec<u8>, code: u16, registry: Option<&str>) {
+    match registry {
+        None => hex_4_spaces(out, code),
+        Some(name) => {
+            out.extend_from_slice(name.as_bytes());
+            out.push(b':');
+            hex(out, code.into());
+        }
+    }
+}
+
+/// Appends the line of an event.
+#[inline(never)]
+fn line(out: &mut Vec<u8>, event: &Event<'_>, is_named: bool) {
+    out.extend_from_slice(&clock_text(event.ticks()));
     if let Some(code) = mps::unknown_code(event) {
         // As in `mpseventcnv`, since its values are not known.
-        digits.append_to(out);
         hex_4_spaces(out, code);
         out.push(b'\n');
         return;
     }
-    match registry {
-        None => digits.code(event.schema().code),
-        Some(name) => {
-            digits.append_to(out);
-            out.extend_from_slice(name.as_bytes());
-            out.push(b':');
-            hex(out, event.schema().code.into());
-        }
-    }
+    code(out, event.schema().code, is_named.then_some(event.registry().name.as_str()));
     for value in event.values() {
+        out.push(b' ');
         match value {
-            Value::Pointer(n) | Value::Addr(n) | Value::Word(n) | Value::Label(n) | Value::Unsigned(n) => {
-                digits.number(out, n);
-                continue;
-            }
-            Value::String(text) if mps::has_names(event.registry()) => {
-                digits.append_to(out);
-                out.push(b' ');
-                quoted::quoted_raw(out, text.0);
-            }
-            value => {
-                digits.append_to(out);
-                out.push(b' ');
-                self::value(out, &value);
-            }
+            Value::String(text) if mps::has_names(event.registry()) => quoted::quoted_raw(out, text.0),
+            value => self::value(out, &value),
         }
     }
-    digits.append_to(out);
     out.push(b'\n');
 }
 

@@ -2,14 +2,15 @@
 
 use std::cell::Cell;
 
+use telemetry_decode::KnownRegistry;
 use telemetry_decode::names::{RUNTIME_REGISTRY, runtime_registry};
-use telemetry_decode::{Event, KnownRegistry};
 use telemetry_foreign::mps;
 use telemetry_schema::Registry;
 
 /// Decides which lines name the registry of their event. Lines of the runtime's own events do, and
 /// all lines where the input has several registries of the program. The code alone would not
 /// identify their event.
+#[derive(Clone)]
 pub(crate) struct NamedRegistries {
     /// The caller chose one registry: no line needs a name.
     is_chosen: bool,
@@ -28,14 +29,13 @@ impl NamedRegistries {
         named
     }
 
-    /// Returns the name of the registry that the line of an event needs.
+    /// Returns true if the lines of a registry's events name it.
     #[inline]
-    pub(crate) fn of<'e>(&mut self, event: &Event<'e>) -> Option<&'e str> {
-        let is_named = match self.last {
-            Some((fingerprint, is_named)) if fingerprint == event.known_registry().fingerprint => is_named,
-            _ => self.look_up(event.known_registry()),
-        };
-        is_named.then_some(event.registry().name.as_str())
+    pub(crate) fn is_named(&mut self, registry: &KnownRegistry) -> bool {
+        match self.last {
+            Some((fingerprint, is_named)) if fingerprint == registry.fingerprint => is_named,
+            _ => self.look_up(registry),
+        }
     }
 
     #[cold]

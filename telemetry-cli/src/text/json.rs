@@ -47,6 +47,11 @@ impl JsonPrinter {
         }
     }
 
+    /// Makes a printer of the same form, for another thread.
+    pub(crate) fn another(&self) -> JsonPrinter {
+        JsonPrinter::new(self.quotes)
+    }
+
     /// Appends the line of an event.
     pub(crate) fn line(&mut self, out: &mut Vec<u8>, event: &Event<'_>) {
         out.extend_from_slice(START);

@@ -1,9 +1,9 @@
 //! Whole numbers as digits.
 
-/// Appends a number as `%016X`.
+/// Returns a number as `%016X`.
 #[inline]
-pub(crate) fn hex_16(out: &mut Vec<u8>, number: u64) {
-    out.extend_from_slice(&digits(number, UPPER));
+pub(crate) fn hex_16(number: u64) -> [u8; 16] {
+    digits(number, UPPER)
 }
 
 /// Appends a number as `%X`.
@@ -129,55 +129,21 @@ pub(crate) fn grouped(out: &mut Vec<u8>, number: i64, width: usize) {
     out.extend_from_slice(digits);
 }
 
-/// The start of a line of hexadecimal numbers, in a buffer of fixed size. A vector would check its
-/// length and capacity for each number.
-pub(crate) struct Digits {
-    bytes: [u8; Digits::ROOM],
-    len: usize,
-}
-
-impl Digits {
-    /// Space for a clock reading, a code and six numbers. Most events have no more.
-    const ROOM: usize = 128;
-
-    /// Begins with `%016X` and a space.
-    #[inline]
-    pub(crate) fn of_clock(ticks: u64) -> Digits {
-        let mut bytes = [b' '; Digits::ROOM];
-        bytes[..16].copy_from_slice(&digits(ticks, UPPER));
-        Digits { bytes, len: 17 }
-    }
-
-    /// Adds a code as `%4X` after the clock reading.
-    #[inline]
-    pub(crate) fn code(&mut self, code: u16) {
-        self.bytes[17..21].copy_from_slice(&hex_4_of(code));
-        let zeros = (code | 1).leading_zeros() as usize / 4;
-        self.bytes[17..17 + zeros].fill(b' ');
-        self.len = 21;
-    }
-
-    /// Adds a space and a number as `%X`. If the buffer is full, appends it to `out` first.
-    #[inline]
-    pub(crate) fn number(&mut self, out: &mut Vec<u8>, number: u64) {
-        if self.len + 17 > Digits::ROOM {
-            self.append_to(out);
+/// Stores a space and a number as `%X` at the start of a place that has room for the longest.
+/// Returns the number of bytes.
+#[inline(always)]
+pub(crate) fn hex_at(place: &mut [u8; 17], number: u64) -> usize {
+    place[0] = b' ';
+    // As in `unpadded`. Most numbers are small, and their digits take half of the work.
+    let zeros = (number | 1).leading_zeros() / 4;
+    match u32::try_from(number) {
+        Ok(number) => {
+            let bytes = (number << (4 * (zeros - 8))).swap_bytes();
+            place[1..9].copy_from_slice(&eight_digits(bytes.into(), UPPER).to_le_bytes());
         }
-        // As in `unpadded`.
-        let zeros = (number | 1).leading_zeros() / 4;
-        if let Some(place) = self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut::<17>) {
-            place[0] = b' ';
-            place[1..].copy_from_slice(&digits(number << (4 * zeros), UPPER));
-            self.len += 17 - zeros as usize;
-        }
+        Err(_) => place[1..].copy_from_slice(&digits(number << (4 * zeros), UPPER)),
     }
-
-    /// Appends the content to `out`, and starts again.
-    #[inline]
-    pub(crate) fn append_to(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.bytes[..self.len]);
-        self.len = 0;
-    }
+    17 - zeros as usize
 }
 
 /// The distance of letters from digits, beside `0`.
@@ -198,20 +164,52 @@ fn unpadded(out: &mut Vec<u8>, number: u64, letters: u64) {
 #[inline(always)]
 fn digits(number: u64, letters: u64) -> [u8; 16] {
     let bytes = number.swap_bytes();
+    // Both halves take each step together, so that the compiler makes it one of a vector.
+    let mut halves = [bytes & 0xffff_ffff, bytes >> 32];
+    for step in [spread_to_16, spread_to_8, spread_to_4] {
+        halves = halves.map(step);
+    }
+    let [first, last] = halves.map(|half| in_letters(half, letters).to_le_bytes());
     let mut all = [0; 16];
-    all[..8].copy_from_slice(&eight_digits(bytes & 0xffff_ffff, letters).to_le_bytes());
-    all[8..].copy_from_slice(&eight_digits(bytes >> 32, letters).to_le_bytes());
+    all[..8].copy_from_slice(&first);
+    all[8..].copy_from_slice(&last);
     all
 }
 
 /// Returns the eight digits of four bytes: one per byte, the first in the lowest.
 #[inline(always)]
 fn eight_digits(bytes: u64, letters: u64) -> u64 {
-    let spread = (bytes << 16 | bytes) & 0x0000_ffff_0000_ffff;
-    let spread = (spread << 8 | spread) & 0x00ff_00ff_00ff_00ff;
-    let digits = (spread << 8 | spread >> 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    in_letters(spread_to_4(spread_to_8(spread_to_16(bytes))), letters)
+}
+
+/// Moves the two halves of 32 bits apart, each into one of 32 bits.
+#[inline(always)]
+fn spread_to_16(bytes: u64) -> u64 {
+    (bytes << 16 | bytes) & 0x0000_ffff_0000_ffff
+}
+
+/// Moves the bytes of each 16 bits apart.
+#[inline(always)]
+fn spread_to_8(bytes: u64) -> u64 {
+    (bytes << 8 | bytes) & 0x00ff_00ff_00ff_00ff
+}
+
+/// Moves the digits of each byte apart, the first into the lower byte.
+#[inline(always)]
+fn spread_to_4(bytes: u64) -> u64 {
+    (bytes << 8 | bytes >> 4) & 0x0f0f_0f0f_0f0f_0f0f
+}
+
+/// Converts the numbers below 16 in all bytes to digits.
+#[inline(always)]
+fn in_letters(digits: u64, letters: u64) -> u64 {
     let above_nine = (digits + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
-    digits + 0x3030_3030_3030_3030 + above_nine * letters
+    // A multiplication by 7 or 39, which vectors do not have.
+    let above_nine = match letters {
+        UPPER => (above_nine << 3) - above_nine,
+        _ => (above_nine << 5) + (above_nine << 3) - above_nine,
+    };
+    digits + 0x3030_3030_3030_3030 + above_nine
 }
 
 #[inline(always)]
@@ -251,7 +249,10 @@ mod tests {
         let tens = (0..20).flat_map(|power| near(10_u64.pow(power)));
         let digits = [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210];
         for n in twos.chain(tens).chain(digits) {
-            assert_eq!(text(|out| hex_16(out, n)), format!(">{n:016X}"));
+            assert_eq!(text(|out| out.extend(hex_16(n))), format!(">{n:016X}"));
+            let mut place = [0; 17];
+            let len = hex_at(&mut place, n);
+            assert_eq!(place[..len], *format!(" {n:X}").as_bytes());
             assert_eq!(text(|out| hex(out, n)), format!(">{n:X}"));
             assert_eq!(text(|out| hex_lower(out, n)), format!(">{n:x}"));
             assert_eq!(text(|out| hex_4_spaces(out, n as u16)), format!(">{:4X}", n as u16));
@@ -266,20 +267,6 @@ mod tests {
             );
             let grouped_text = text(|out| grouped(out, n as i64, 0));
             assert_eq!(grouped_text.replace(',', ""), format!(">{}", n as i64));
-        }
-    }
-
-    #[test]
-    fn a_line_is_its_numbers_however_many() {
-        for count in 0..30 {
-            let numbers = (0..count).map(|index| u64::MAX >> (index * 7 % 64));
-            let mut line = Digits::of_clock(0x1234);
-            let mut out = Vec::new();
-            line.code(0x3e);
-            numbers.clone().for_each(|number| line.number(&mut out, number));
-            line.append_to(&mut out);
-            let numbers: String = numbers.map(|number| format!(" {number:X}")).collect();
-            assert_eq!(String::from_utf8(out).unwrap(), format!("0000000000001234   3E{numbers}"));
         }
     }
 

@@ -70,6 +70,11 @@ impl Printer {
         Printer { shows_session, shows_registry, is_colored, time: (0, Vec::new()), threads, styles }
     }
 
+    /// Makes a printer of the same columns, for another thread.
+    pub(crate) fn another(&self) -> Printer {
+        Printer::with(self.shows_session, self.shows_registry, self.is_colored)
+    }
+
     /// Appends the line of an event.
     pub(crate) fn line(&mut self, out: &mut Vec<u8>, event: &Event<'_>) {
         let (time_ns, column) = &mut self.time;

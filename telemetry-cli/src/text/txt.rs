@@ -12,11 +12,12 @@ use super::{cnv, float, names, param, quoted};
 const NAME_WIDTH: usize = 19;
 
 /// Appends the line of an event: clock reading, code, name, and `ident:value ` for each parameter.
-/// The name of its registry, if given, precedes the event's name with `:`.
-pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>, registry: Option<&str>) {
+/// The name of its registry precedes the event's name with `:` if `is_named`.
+pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>, is_named: bool) {
     if let Some(code) = mps::unknown_code(event) {
         return unknown(out, event.ticks(), code);
     }
+    let registry = is_named.then_some(event.registry().name.as_str());
     head(out, event.ticks(), event.schema().code, registry, &event.schema().name);
     let labels = &event.session().labels;
     for param in event.params() {
@@ -62,7 +63,7 @@ pub(super) fn unknown(out: &mut Vec<u8>, ticks: u64, code: u16) {
 }
 
 pub(super) fn head(out: &mut Vec<u8>, ticks: u64, code: u16, registry: Option<&str>, name: &str) {
-    hex_16(out, ticks);
+    out.extend_from_slice(&hex_16(ticks));
     out.push(b' ');
     hex_4(out, code);
     out.push(b' ');
@@ -77,7 +78,9 @@ pub(super) fn head(out: &mut Vec<u8>, ticks: u64, code: u16, registry: Option<&s
 
 pub(super) fn scalar(out: &mut Vec<u8>, value: &Value<'_>, ty: Option<&Type>) {
     match *value {
-        Value::Pointer(n) | Value::Addr(n) | Value::Word(n) | Value::Label(n) => hex_16(out, n),
+        Value::Pointer(n) | Value::Addr(n) | Value::Word(n) | Value::Label(n) => {
+            out.extend_from_slice(&hex_16(n));
+        }
         Value::Unsigned(n) => decimal(out, n),
         Value::Signed(n) => signed_decimal(out, n),
         Value::Bool(b) => out.extend_from_slice(if b { b"True" } else { b"False" }),

@@ -4,10 +4,14 @@ use std::ops::Range;
 
 use super::reading::{Reading, Stamp, Take};
 use crate::report::completeness::Reason;
+use crate::sessions::session::Session;
 use crate::values::raw::Raw;
 
 /// The maximum number of events in a batch.
 const MAX_EVENTS: usize = 64;
+
+/// The number of events for which a new batch has memory.
+const FIRST_EVENTS: usize = 8;
 
 /// A few events of one part, of which one is current.
 #[derive(Default)]
@@ -22,7 +26,7 @@ pub(crate) struct Batch {
 }
 
 /// An event without its parameters.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Head {
     /// Clock reading.
     pub(crate) time: u64,
@@ -114,7 +118,27 @@ impl Head {
     /// Returns the event's parameters in the list of its batch.
     #[inline(always)]
     pub(crate) fn params<'r>(&self, all: &'r [Raw]) -> &'r [Raw] {
-        all.get(self.first as usize..self.end as usize).unwrap_or_default()
+        all.get(self.param_range()).unwrap_or_default()
+    }
+
+    /// Returns the places of the event's parameters in the list of its batch.
+    #[inline(always)]
+    pub(crate) fn param_range(&self) -> Range<usize> {
+        self.first as usize..self.end as usize
+    }
+
+    /// Returns the places of the parameters from this event to a later one of its batch.
+    #[inline(always)]
+    pub(crate) fn all_params(&self, last: &Head) -> Range<usize> {
+        self.first as usize..last.end as usize
+    }
+
+    /// Returns the head for a list where the parameters of `from`, an earlier event of the batch,
+    /// begin at `start`.
+    #[inline(always)]
+    pub(crate) fn moved(&self, from: &Head, start: u32) -> Head {
+        let first = self.first - from.first + start;
+        Head { first, end: self.end - self.first + first, ..*self }
     }
 }
 
@@ -130,6 +154,79 @@ impl Take<'_> for Batch {
     #[inline(always)]
     fn is_full(&self) -> bool {
         self.heads.len() >= MAX_EVENTS
+    }
+
+    /// Does the work of [`Batch::take`] for many events, with all state in local variables.
+    #[inline(never)]
+    fn take_all(
+        &mut self,
+        reading: &mut Reading<'_, '_>,
+        payload_end: usize,
+        numbers: Range<u32>,
+        _: &Session,
+    ) -> (u32, Result<(), Reason>) {
+        let Batch { heads, raw, used, .. } = self;
+        let start = heads.len();
+        // Many lanes have only a few events each, so the list grows step by step.
+        let more = numbers.len().min(MAX_EVENTS - start).min(heads.capacity().max(FIRST_EVENTS));
+        heads.resize(start + more, Head::default());
+        let (plan, kind, payload_len) = (reading.plan, reading.kind, reading.payload.len());
+        let slots = &mut *reading.slots;
+        let (mut cursor, mut time) = (reading.cursor, reading.time);
+        let (mut number, mut first, mut unneeded) = (numbers.start, *used, 0);
+        let mut free = heads[start..].iter_mut();
+        let room = free.len();
+        let mut places = raw.get_mut(first as usize..).unwrap_or_default();
+        let mut wrong = Ok(());
+        while number < numbers.end && free.len() > 0 {
+            let mut ahead = cursor;
+            let (code, later) = match ahead.unsigned().and_then(|code| Ok((code, ahead.unsigned()?))) {
+                Ok((code, ticks)) => (code, time.wrapping_add(ticks)),
+                Err(malformed) => {
+                    wrong = Err(malformed.into());
+                    break;
+                }
+            };
+            let Some(event) = plan.event(code, kind) else {
+                wrong = Err(Reason::UnknownEvent(code));
+                break;
+            };
+            let Some(of_event) = places.get_mut(..event.params()) else {
+                // The caller goes on when there is room.
+                raw.resize((first as usize + event.params()) * 2, Raw::default());
+                break;
+            };
+            if let Err(malformed) = event.read(&mut ahead, slots, payload_len, of_event) {
+                wrong = Err(malformed.into());
+                break;
+            }
+            number += 1;
+            let is_end = number == numbers.end || ahead.rest().len() < reading.margin;
+            // The last event is taken if no other is, so that the caller sees progress.
+            if (event.is_needed || is_end && free.len() == room)
+                && let Some(head) = free.next()
+            {
+                places = std::mem::take(&mut places).get_mut(event.params()..).unwrap_or_default();
+                let end = first + event.params() as u32;
+                let left = cursor.rest().len();
+                let (at, len) = ((payload_end - left) as u32, (left - ahead.rest().len()) as u32);
+                *head = Head { time: later, event: event.index, len, at, number: number - 1, first, end };
+                first = end;
+            } else {
+                unneeded += 1;
+            }
+            (cursor, time) = (ahead, later);
+            if is_end && !event.is_needed {
+                reading.is_short = number < numbers.end;
+                break;
+            }
+        }
+        let read = number - numbers.start;
+        heads.truncate(start + (read - unneeded) as usize);
+        *used = first;
+        reading.unneeded += u64::from(unneeded);
+        (reading.cursor, reading.time) = (cursor, time);
+        (read, wrong)
     }
 
     #[inline(always)]

@@ -4,7 +4,6 @@ use super::batch::Head;
 use crate::registry::event::Event;
 use crate::registry::known_registry::KnownRegistry;
 use crate::report::opaque::opaque;
-use crate::sessions::clock::Clock;
 use crate::sessions::session::Session;
 use crate::values::raw::Raw;
 
@@ -13,8 +12,10 @@ use crate::values::raw::Raw;
 #[derive(Clone, Copy)]
 pub struct EventBatch<'a> {
     pub(super) session: &'a Session,
+    pub(super) session_index: u32,
     pub(super) thread: u32,
     pub(super) known: &'a KnownRegistry,
+    pub(super) registry_index: u32,
     /// The offset of the payload in the input.
     pub(super) offset: u64,
     /// The payload is not compressed.
@@ -37,8 +38,10 @@ impl<'a> EventBatch<'a> {
     pub fn of(event: Event<'a>) -> EventBatch<'a> {
         EventBatch {
             session: event.session,
+            session_index: 0,
             thread: event.thread,
             known: event.known,
+            registry_index: 0,
             offset: 0,
             is_plain: true,
             before: 0,
@@ -74,6 +77,15 @@ impl<'a> EventBatch<'a> {
         self.heads.len() + usize::from(self.one.is_some())
     }
 
+    /// Returns the batch without the events after the first `most`. Not public API.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn first(&self, most: usize) -> EventBatch<'a> {
+        let heads = self.heads.get(..most).unwrap_or(self.heads);
+        EventBatch { heads, one: self.one.filter(|_| most > 0), ..*self }
+    }
+
     /// Returns the events.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Event<'a>> + use<'a> {
@@ -85,8 +97,8 @@ impl<'a> EventBatch<'a> {
     #[doc(hidden)]
     #[inline(always)]
     pub fn rows(&self) -> Rows<'a> {
-        let EventBatch { session, heads, raw, one, .. } = *self;
-        Rows { clock: session.clock, heads: heads.iter(), all: raw, one }
+        let EventBatch { heads, raw, one, .. } = *self;
+        Rows { heads: heads.iter(), all: raw, one }
     }
 
     /// Returns the event of a row.
@@ -100,7 +112,7 @@ impl<'a> EventBatch<'a> {
             session: self.session,
             thread: self.thread,
             ticks: row.ticks,
-            time_ns: row.time_ns,
+            time_ns: self.session.clock.ns(row.ticks),
             position: self.before.wrapping_add(row.number.into()),
             known: self.known,
             schema: &self.known.registry.events[row.index as usize],
@@ -118,7 +130,6 @@ impl<'a> EventBatch<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
     pub ticks: u64,
-    pub time_ns: i64,
     /// Index of the event in its registry.
     pub index: u32,
     pub packed_len: u32,
@@ -136,12 +147,17 @@ impl Row<'_> {
     pub fn bits(&self, index: usize) -> u64 {
         self.raw.get(index).map_or(0, |raw| raw.bits)
     }
+
+    /// Returns the same of all parameters.
+    #[inline(always)]
+    pub fn all_bits(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.raw.iter().map(|raw| raw.bits)
+    }
 }
 
 /// The rows of a batch. An iterator with one loop, so that the compiler inlines the loop's body.
 #[doc(hidden)]
 pub struct Rows<'a> {
-    clock: Clock,
     heads: std::slice::Iter<'a, Head>,
     all: &'a [Raw],
     one: Option<Event<'a>>,
@@ -157,7 +173,6 @@ impl<'a> Iterator for Rows<'a> {
         let Some(head) = self.heads.next() else { return self.next_one() };
         Some(Row {
             ticks: head.time,
-            time_ns: self.clock.ns(head.time),
             index: head.event,
             packed_len: head.len,
             at: head.at,
@@ -170,7 +185,7 @@ impl<'a> Iterator for Rows<'a> {
 impl<'a> Rows<'a> {
     #[cold]
     fn next_one(&mut self) -> Option<Row<'a>> {
-        let Event { ticks, time_ns, index, packed_len, raw, .. } = self.one.take()?;
-        Some(Row { ticks, time_ns, index: index as u32, packed_len, at: 0, number: 0, raw })
+        let Event { ticks, index, packed_len, raw, .. } = self.one.take()?;
+        Some(Row { ticks, index: index as u32, packed_len, at: 0, number: 0, raw })
     }
 }

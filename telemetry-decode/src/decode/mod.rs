@@ -5,6 +5,7 @@
 
 pub(crate) mod account;
 pub(crate) mod batch;
+pub(crate) mod copies;
 pub(crate) mod decoder;
 pub(crate) mod event_batch;
 pub(crate) mod name_lane;

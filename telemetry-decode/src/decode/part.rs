@@ -29,6 +29,8 @@ pub(crate) struct Part {
     /// Clock reading of the latest event.
     pub(crate) time: u64,
     pub(super) filtered: u64,
+    /// Number of events that were read but not returned, because they are not needed.
+    pub(super) unneeded: u64,
     /// The error that ends reading.
     pub(super) wrong: Option<Reason>,
 }
@@ -58,6 +60,7 @@ impl Part {
             pos: 0,
             time,
             filtered: 0,
+            unneeded: 0,
             wrong: None,
         }
     }
@@ -77,6 +80,17 @@ impl Part {
     /// Returns the offset of the next event in the payload.
     pub(crate) fn pos(&self) -> usize {
         self.pos
+    }
+
+    /// Returns its position, to read from there again with [`Part::go_back`].
+    pub(super) fn position(&self) -> [u64; 5] {
+        [self.next, self.pos as u64, self.time, self.filtered, self.unneeded]
+    }
+
+    /// Goes back to a position.
+    pub(super) fn go_back(&mut self, [next, pos, time, filtered, unneeded]: [u64; 5]) {
+        (self.next, self.pos, self.time) = (next, pos as usize, time);
+        (self.filtered, self.unneeded) = (filtered, unneeded);
     }
 
     /// Returns the bit number of its kind.
@@ -122,6 +136,9 @@ impl PartState {
         (part.next, part.pos, part.time, part.filtered, part.wrong) = (next, pos, time, filtered, wrong);
     }
 }
+
+/// When fewer bytes than these are left in a window, more are read.
+pub(crate) const MIN_LEFT: usize = 2 << 10;
 
 /// Some of the bytes of a payload.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use telemetry_format::{Cursor, Header};
 use super::batch::Batch;
 use super::decoder::Decoder;
 use super::event_batch::EventBatch;
-use super::part::{Part, PartState, Window};
+use super::part::{MIN_LEFT, Part, PartState, Window};
 use super::reading::{Giving, Reading, Take};
 use crate::lanes::lane::{EventRange, PartEnd};
 use crate::registry::condition::{Candidate, Test};
@@ -37,7 +37,7 @@ impl Decoder {
     /// empty although more events will come.
     pub(crate) fn read_window(&mut self, part: &mut Part, window: Window<'_>, batch: &mut Batch) -> bool {
         batch.clear();
-        let (next, pos, time, filtered) = (part.next, part.pos, part.time, part.filtered);
+        let position = part.position();
         if !window.is_last {
             self.slots_before.clone_from(&self.lanes[part.lane as usize].slots);
         }
@@ -46,10 +46,10 @@ impl Decoder {
             // The event that exceeds the window has changed slots. So the events before it are read
             // again.
             let stop = part.next;
-            (part.next, part.pos, part.time, part.filtered) = (next, pos, time, filtered);
+            part.go_back(position);
             self.lanes[part.lane as usize].slots.clone_from(&self.slots_before);
             batch.clear();
-            if stop == next {
+            if stop == part.next {
                 return false;
             }
             self.read_into(part, window, stop, batch);
@@ -65,12 +65,12 @@ impl Decoder {
     /// filtered.
     pub(crate) fn read_one(&mut self, part: &mut Part, window: Window<'_>, batch: &mut Batch) -> bool {
         batch.clear();
-        let (next, pos, time, filtered) = (part.next, part.pos, part.time, part.filtered);
+        let position = part.position();
         if !window.is_last {
             self.slots_before.clone_from(&self.lanes[part.lane as usize].slots);
         }
-        if self.read_into(part, window, next.saturating_add(1), batch) {
-            (part.next, part.pos, part.time, part.filtered) = (next, pos, time, filtered);
+        if self.read_into(part, window, part.next.saturating_add(1), batch) {
+            part.go_back(position);
             self.lanes[part.lane as usize].slots.clone_from(&self.slots_before);
             batch.clear();
             return false;
@@ -134,6 +134,9 @@ impl Decoder {
             slots: &mut lane.slots,
             plan: &registry.plan,
             kind: part.header.kind,
+            unneeded: 0,
+            margin: if is_last { 0 } else { MIN_LEFT },
+            is_short: false,
         };
         // Local copies, so that they can stay in registers.
         let (give, end) = (part.give.clone(), part.end.min(stop));
@@ -156,9 +159,24 @@ impl Decoder {
                 until = [give.start, give.end].into_iter().filter(|edge| *edge > number).fold(end, u64::min);
                 giving.set(give.contains(&number));
             }
+            if giving.all {
+                // A part has fewer than 2^32 events.
+                let in_part = |number: u64| number.wrapping_sub(first) as u32;
+                let numbers = in_part(number)..in_part(until);
+                let (read, result) = taker.take_all(&mut reading, payload_end, numbers, session);
+                number += u64::from(read);
+                if let Err(reason) = result {
+                    reached_beyond = !is_last;
+                    part.wrong = is_last.then_some(reason);
+                    break;
+                }
+                if reading.is_short {
+                    break;
+                }
+                continue;
+            }
             let before = reading.cursor;
             let at = (payload_end - before.rest().len()) as u32;
-            // A part has fewer than 2^32 events.
             let in_part = number.wrapping_sub(first) as u32;
             if let Err(reason) = reading.next(taker, at, in_part, &mut giving) {
                 reading.cursor = before;
@@ -169,6 +187,7 @@ impl Decoder {
             number += 1;
         }
         part.filtered += giving.filtered;
+        part.unneeded += reading.unneeded;
         part.next = number;
         part.time = reading.time;
         part.pos = payload_end - reading.cursor.rest().len();
@@ -218,8 +237,10 @@ impl Decoder {
         let thread = part.header.thread;
         Some(EventBatch {
             session,
+            session_index: part.session,
             thread,
             known: registry,
+            registry_index: part.registry,
             offset,
             is_plain,
             before: part.header.before,
@@ -261,6 +282,7 @@ impl Decoder {
         lane.filtered += part.filtered;
         let given = covered.end - covered.start - part.filtered;
         lane.read += given;
+        self.report.events += part.unneeded;
         self.change(part.lane, |lane, _| lane.cover(covered, &event_range));
         let Some(reason) = part.wrong else { return given };
         let rest = part.next..part.end;

@@ -1,5 +1,7 @@
 //! Reads one event of a part: its head, whether it is selected, and its taker.
 
+use std::ops::Range;
+
 use telemetry_format::{Cursor, Malformed};
 
 use crate::registry::filter::Filter;
@@ -21,6 +23,35 @@ pub(crate) trait Take<'p> {
         code: u64,
         stamp: Option<Stamp<'_>>,
     ) -> Result<(), Reason>;
+
+    /// Reads and takes events with these numbers in the part, all of which are selected, until the
+    /// taker is full. May leave out events that are not needed. Returns the number of events read, and the error in the next one.
+    #[inline(always)]
+    fn take_all(
+        &mut self,
+        reading: &mut Reading<'p, '_>,
+        payload_end: usize,
+        numbers: Range<u32>,
+        session: &Session,
+    ) -> (u32, Result<(), Reason>) {
+        let mut number = numbers.start;
+        while number < numbers.end && !self.is_full() {
+            let before = reading.cursor;
+            let left = before.rest().len();
+            let taken = reading.head().map_err(Reason::from).and_then(|(code, time)| {
+                let stamp = Stamp { time, at: (payload_end - left) as u32, number, left, session };
+                self.take(reading, code, Some(stamp))?;
+                reading.time = time;
+                Ok(())
+            });
+            if taken.is_err() {
+                reading.cursor = before;
+                return (number - numbers.start, taken);
+            }
+            number += 1;
+        }
+        (number - numbers.start, Ok(()))
+    }
 }
 
 /// The time and the place of an event.
@@ -47,6 +78,12 @@ pub(crate) struct Reading<'p, 's> {
     pub(super) plan: &'s Plan,
     /// Bit number of the block's kind.
     pub(super) kind: u8,
+    /// Number of events that were read but are not needed.
+    pub(super) unneeded: u64,
+    /// Behind an event that is not needed, reading stops if fewer bytes than these are left. So it
+    /// rarely reaches the end of a window, behind which the rest of an event may be.
+    pub(super) margin: usize,
+    pub(super) is_short: bool,
 }
 
 /// The selection of returned events.

@@ -49,7 +49,17 @@ pub(crate) fn walk(
     };
     at.slots.resize(slots, 0);
     let cursor = Cursor::new(payload);
-    let mut reading = Reading { payload, cursor, time: at.time, slots: &mut at.slots, plan, kind };
+    let mut reading = Reading {
+        payload,
+        cursor,
+        time: at.time,
+        slots: &mut at.slots,
+        plan,
+        kind,
+        unneeded: 0,
+        margin: 0,
+        is_short: false,
+    };
     let mut raw = vec![Raw::default(); plan.max_params()];
     let mut walked = Walked { events: 0, len: 0, wrong: None };
     while walked.events < events {

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::io;
 
 use telemetry_format::{BlockType, flags};
+use telemetry_schema::Registry;
 
 use crate::bytes::blocks::{Blocks, Piece};
 use crate::bytes::compression::unpack;
 use crate::bytes::source::Source;
 use crate::decode::batch::Batch;
+use crate::decode::copies::Known;
 use crate::decode::decoder::{Decoder, Place, Want};
 use crate::decode::event_batch::EventBatch;
 use crate::decode::part::Part;
@@ -207,6 +209,34 @@ impl<'s> Events<'s> {
             }
         };
         Ok(Some((&mut self.decoder, part, stream.feed.payload())))
+    }
+
+    /// Reads and counts all events, but leaves out most of those that are not needed, by registry
+    /// and index of the event. Must be called before the first event. Not public API.
+    #[doc(hidden)]
+    pub fn need(&mut self, is_needed: impl Fn(&Registry, usize) -> bool) {
+        if matches!(self.order, Ordered::Merged(_)) {
+            // A condition decides what is filtered out, and needs all events for that.
+            let registries = self.decoder.state.registries.iter_mut();
+            for known in registries.filter(|known| known.test().is_none()) {
+                let registry = &known.registry;
+                known.plan.need(|event| is_needed(registry, event));
+            }
+        }
+    }
+
+    /// Returns all sessions and registries, if they are known before the first event, and events
+    /// come from blocks. Then other threads can read copies of the batches. Not public API.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn known(&self) -> Option<Known> {
+        match &self.order {
+            Ordered::Stream(InStream { feed: Feed::Listed { .. }, .. }) | Ordered::Merged(_) => {
+                let state = self.decoder.state.fork();
+                Some(Known { sessions: state.sessions, registries: state.registries })
+            }
+            Ordered::Stream(_) | Ordered::Retimed(_) | Ordered::Logs(_) => None,
+        }
     }
 
     /// Returns the counts of read and unread events so far. They are the verdict after `next` has

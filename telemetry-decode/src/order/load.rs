@@ -10,7 +10,7 @@ use crate::bytes::compression::unpack;
 use crate::bytes::source::Source;
 use crate::bytes::spill::Spill;
 use crate::decode::decoder::{Decoder, Place, Want};
-use crate::decode::part::{Part, Window};
+use crate::decode::part::{MIN_LEFT, Part, Window};
 use crate::order::block::IndexedBlock;
 use crate::report::completeness::{Cause, Damage, Reason};
 
@@ -20,9 +20,6 @@ const WINDOW_LEN: usize = 8 << 10;
 /// A compressed payload whose decompressed length is at most this stays in memory as a whole, if
 /// there is room.
 const MAX_WHOLE_LEN: usize = 64 << 10;
-
-/// When fewer bytes than these are left, more are read.
-const MIN_LEFT: usize = 2 << 10;
 
 /// The largest buffer that is kept for checking the next block.
 const MAX_SCRATCH_LEN: usize = 1 << 20;

@@ -29,6 +29,10 @@ pub(crate) struct EventPlan {
     /// The first of its delta slots, which are contiguous.
     pub(crate) first_slot: u32,
     kind_bit: u8,
+    /// It has a parameter that [`Plan::runs`] returns.
+    has_runs: bool,
+    /// It is returned. Events that are not needed are read and counted.
+    pub(crate) is_needed: bool,
 }
 
 /// The plan of a kind.
@@ -109,11 +113,13 @@ impl Plan {
                 let slot = slots.number(index, number).map_or(0, |slot| slot - base);
                 Step { is_delta: form == Form::Delta, rotation: param.rotation() as u8, form, slot }
             });
-            let steps = steps.collect();
+            let steps: Box<[Step]> = steps.collect();
             let mut deltas = (0..event.params.len()).filter_map(|number| slots.number(index, number));
             plan.events.push(EventPlan {
                 first_slot: deltas.next().map_or(0, |slot| slot - base),
+                has_runs: steps.iter().any(Step::is_run),
                 steps,
+                is_needed: true,
                 index: index as u32,
                 kind_bit: registry.kind_of(event).bit,
             });
@@ -124,6 +130,25 @@ impl Plan {
     /// Returns the plan of a kind by its bit number.
     pub(crate) fn kind(&self, bit: u8) -> Option<KindPlan> {
         *self.kinds.get(usize::from(bit))?
+    }
+
+    /// Sets which events are needed, by index.
+    pub(crate) fn need(&mut self, is_needed: impl Fn(usize) -> bool) {
+        for (index, event) in self.events.iter_mut().enumerate() {
+            event.is_needed = is_needed(index);
+        }
+    }
+
+    /// Returns true if an event has parameters that [`Plan::runs`] returns.
+    #[inline(always)]
+    pub(crate) fn has_runs(&self, event: u32) -> bool {
+        self.events.get(event as usize).is_some_and(|event| event.has_runs)
+    }
+
+    /// Returns the indices of an event's parameters whose bytes are kept in the payload.
+    pub(crate) fn runs(&self, event: u32) -> impl Iterator<Item = usize> {
+        let steps = self.events.get(event as usize).map_or(&[][..], |event| &event.steps);
+        steps.iter().enumerate().filter(|(_, step)| step.is_run()).map(|(index, _)| index)
     }
 
     /// Returns the number of delta slots of each kind.
@@ -204,6 +229,14 @@ impl EventPlan {
 }
 
 impl Step {
+    /// Returns true if the parameter's value is read from its bytes in the payload.
+    fn is_run(&self) -> bool {
+        match self.form {
+            Form::Run | Form::Fixed(..) | Form::UpTo(_) => true,
+            Form::Delta | Form::Unsigned(_) | Form::Byte | Form::Plain(_) => false,
+        }
+    }
+
     /// Reads a parameter. Takes the cursor by value, so that the caller's can stay in registers.
     #[inline(never)]
     fn read<'p>(

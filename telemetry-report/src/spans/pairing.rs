@@ -4,13 +4,13 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
-use telemetry_decode::{Event, EventBatch};
+use telemetry_decode::{Event, EventBatch, Registry};
 
 use super::emissions::Emissions;
 use super::found::{End, Found, Key, Which};
 use super::nesting::{Nesting, Place, Placed};
 use super::paths::Paths;
-use super::roles::{Def, Role, roles};
+use super::roles::{Def, Role, may_have_role, roles};
 use crate::figures::keyed::PerEvent;
 
 /// Pairs begins and ends of all sessions, whose events come by time.
@@ -121,6 +121,11 @@ impl Pairing {
     /// Decides the places of spans from now on.
     pub fn keep_places(&mut self) {
         self.nesting.keep();
+    }
+
+    /// Returns true if pairing needs the events of a type. The others change nothing.
+    pub fn needs(&self, registry: &Registry, event: usize) -> bool {
+        self.emissions.is_wanted() || may_have_role(registry, event)
     }
 
     /// Takes an event, and appends what it completes or contradicts. Returns true if it begins a

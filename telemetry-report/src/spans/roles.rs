@@ -54,6 +54,12 @@ pub(super) fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) ->
     roles
 }
 
+/// Returns false if an event has no role in any span of its registry.
+pub(super) fn may_have_role(registry: &Registry, event: usize) -> bool {
+    registry.spans.iter().any(|span| span.begin == event || span.end == event)
+        || registry.messages.iter().any(|message| message.begin == event || message.end == Some(event))
+}
+
 /// Returns true if the pairs of a message are those of a span.
 fn is_of(message: &Message, span: &Span) -> bool {
     (message.begin, message.end, &message.key) == (span.begin, Some(span.end), &span.key)

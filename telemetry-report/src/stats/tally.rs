@@ -92,10 +92,15 @@ impl Tally {
         let counts = &mut self.lanes[self.current].1;
         let of_registry = self.events.of_registry(known);
         let start = session.clock.start_wall();
+        // Events that inherit their times have the same.
+        let (mut ticks, mut time_ns) = (session.clock.start_ticks(), 0);
         for row in batch.rows() {
+            if row.ticks != ticks {
+                (ticks, time_ns) = (row.ticks, session.clock.ns(row.ticks));
+            }
             let index = row.index as usize;
             let of_event = of_registry[index].get_or_insert_with(|| EventTally::new(&known.registry, index));
-            of_event.add(batch, &row, row.time_ns.saturating_add_unsigned(start), counts.of(index));
+            of_event.add(batch, &row, (time_ns, time_ns.saturating_add_unsigned(start)), counts.of(index));
         }
     }
 
@@ -178,9 +183,9 @@ impl Count {
     }
 
     #[inline(always)]
-    fn add(&mut self, row: &Row<'_>) {
+    fn add(&mut self, row: &Row<'_>, time_ns: i64) {
         let bytes = row.packed_len.into();
-        self.merge(&Count { count: 1, bytes, first_ns: row.time_ns, last_ns: row.time_ns });
+        self.merge(&Count { count: 1, bytes, first_ns: time_ns, last_ns: time_ns });
     }
 
     #[inline]
@@ -205,13 +210,20 @@ impl EventTally {
         self.params.iter_mut().zip(later.params).for_each(|(known, later)| known.merge(later));
     }
 
-    /// Counts an event at its time in nanoseconds since 1970. `count` is that of its thread.
+    /// Counts an event at its time in nanoseconds since the session's start, and since 1970. `count`
+    /// is that of its thread.
     #[inline(always)]
-    fn add<'a>(&mut self, batch: &EventBatch<'a>, row: &Row<'a>, wall_ns: i64, count: &mut Count) {
-        if let Some(interval) = count.interval(row.time_ns) {
+    fn add<'a>(
+        &mut self,
+        batch: &EventBatch<'a>,
+        row: &Row<'a>,
+        (time_ns, wall_ns): (i64, i64),
+        count: &mut Count,
+    ) {
+        if let Some(interval) = count.interval(time_ns) {
             self.intervals.add_signed(interval);
         }
-        count.add(row);
+        count.add(row, time_ns);
         for (index, param) in self.params.iter_mut().enumerate() {
             param.add(batch, row, index);
         }
