@@ -159,9 +159,9 @@ impl Opened {
         self.append_first(output, u64::MAX, &mut append).map(drop)
     }
 
-    /// Formats at most this many events on several threads, each with a function that `make`
-    /// returns, and writes the text in the order of the events. Returns true if there are more. If
-    /// the input fails, the events before the failure are written.
+    /// Formats at most this many events on several threads, and writes the text in the order of the
+    /// events. `make` returns a function that formats, for each thread. Returns true if there are
+    /// more events. If the input fails, the events before the failure are written.
     pub(crate) fn write_first<F: FnMut(&mut Vec<u8>, &EventBatch<'_>) + Send>(
         &mut self,
         output: &mut Output,

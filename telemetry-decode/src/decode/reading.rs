@@ -25,7 +25,8 @@ pub(crate) trait Take<'p> {
     ) -> Result<(), Reason>;
 
     /// Reads and takes events with these numbers in the part, all of which are selected, until the
-    /// taker is full. May leave out events that are not needed. Returns the number of events read, and the error in the next one.
+    /// taker is full. May leave out events that are not needed. Returns the number of events read,
+    /// and the error in the next one.
     #[inline(always)]
     fn take_all(
         &mut self,

@@ -210,8 +210,8 @@ impl EventTally {
         self.params.iter_mut().zip(later.params).for_each(|(known, later)| known.merge(later));
     }
 
-    /// Counts an event at its time in nanoseconds since the session's start, and since 1970. `count`
-    /// is that of its thread.
+    /// Counts an event at its time in nanoseconds since the session's start, and since 1970.
+    /// `count` is that of its thread.
     #[inline(always)]
     fn add<'a>(
         &mut self,
