@@ -98,8 +98,8 @@ impl Queue {
     }
 
     fn insert(&self, segment: &Segment, is_kept: bool) -> io::Result<()> {
-        // A file that is cut again, as after a crash, gives the same segments. Under the lock, neither
-        // is sent or removed meanwhile.
+        // A file that is cut again, as after a crash, gives the same segments. Under the lock,
+        // neither is sent or removed meanwhile.
         let mut state = self.state();
         if state.sending.contains_key(&segment.name) {
             return std::fs::remove_file(&segment.path);
