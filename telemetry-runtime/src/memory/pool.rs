@@ -41,6 +41,17 @@ pub(crate) struct Pool {
 /// The pool of the process.
 pub(crate) static POOL: Pool = Pool::new();
 
+/// Maps the pool of the process, and the room for what a post-mortem needs. Returns false if there
+/// is no memory.
+pub(crate) fn begin(bytes: usize) -> bool {
+    let has_memory = POOL.init(bytes);
+    if has_memory {
+        let base = POOL.base.load(Ordering::Relaxed);
+        mapping::set_room(base.wrapping_add(ACCOUNTS), HEAD - ACCOUNTS);
+    }
+    has_memory
+}
+
 impl Pool {
     const fn new() -> Self {
         Pool {
@@ -53,7 +64,7 @@ impl Pool {
 
     /// Maps a pool with `bytes` bytes of blocks, rounded up to whole chunks. Returns false if there
     /// is no memory.
-    pub(crate) fn init(&self, bytes: usize) -> bool {
+    fn init(&self, bytes: usize) -> bool {
         let chunks = bytes.div_ceil(CHUNK).max(1);
         let Some(tables) = sys::map(Tables::of(chunks).len) else { return false };
         let Some(base) = mapping::map_pool(HEAD + chunks * CHUNK) else {
@@ -61,7 +72,6 @@ impl Pool {
             unsafe { sys::unmap(tables, Tables::of(chunks).len) };
             return false;
         };
-        mapping::set_room(base.wrapping_add(ACCOUNTS), HEAD - ACCOUNTS);
         self.base.store(base, Ordering::Relaxed);
         self.tables.store(tables, Ordering::Relaxed);
         self.free.store(chunks * CHUNK_PAGES, Ordering::Relaxed);

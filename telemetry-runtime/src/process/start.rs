@@ -13,7 +13,7 @@ use crate::drain::config::{CONFIG, Config};
 use crate::drain::passes as drain;
 use crate::memory::image;
 use crate::memory::mapping;
-use crate::memory::pool::POOL;
+use crate::memory::pool::{self, POOL};
 use crate::memory::registry::Registry;
 use crate::model::registry_def::RegistryDef;
 use crate::own::labels;
@@ -137,7 +137,7 @@ fn start() {
     // as lost.
     let mut buffer =
         buffer.or(config.as_ref().and_then(|config| config.buffer)).unwrap_or(DEFAULT_BUFFER).min(MAX_BUFFER);
-    while !POOL.init(buffer) && buffer > 1 << 16 {
+    while !pool::begin(buffer) && buffer > 1 << 16 {
         buffer /= 2;
     }
     if let Some(totals) = POOL.totals() {
