@@ -36,9 +36,11 @@ std::thread_local! {
 ///
 /// Programs that abort in a panic need it; others write everything at their end anyway. The runtime
 /// calls it by itself: in [`Config::start`](crate::Config::start), else at the first event of the
-/// process, from its own thread. So a program need not call this, except in two cases:
+/// process, from its own thread. So a program need not call this, except in three cases:
 ///
 /// - The program sets a panic hook that does not call the previous one. Then call this after that.
+/// - The program sets a panic hook just after its first event. The standard library cannot change
+///   a hook in one step, so that hook could be lost. Then call this before the first event.
 /// - The program may panic before that thread has run, which takes some 100 µs, and more on a busy
 ///   machine. Then call this, or `Config::start`, first in `main`.
 ///
@@ -48,8 +50,8 @@ pub fn flush_on_panic() {
     if std::thread::panicking() {
         return;
     }
-    // The standard library cannot change the hook in one step. Everything is allocated first, so
-    // that the program has next to no time to set its own hook in between, which would be lost.
+    // A hook that the program sets between these two steps would be lost. Everything is allocated
+    // first, so that there is next to no time between them.
     let before: Arc<OnceLock<Hook>> = Arc::default();
     let ours = before.clone();
     let hook = Box::new(move |info: &PanicHookInfo<'_>| on_panic(info, ours.get()));
