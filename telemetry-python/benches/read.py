@@ -2,8 +2,8 @@
 
     python telemetry-python/benches/read.py STREAM
 
-With the trace of another tracer in the Common Trace Format, in the folder that CTF names, the
-Python bindings of babeltrace2 read that in the same run.
+The variable CTF may name the folder of another tracer's trace in the Common Trace Format. Then the
+Python bindings of babeltrace2 read it in the same run.
 
 Processor time, the best of some rounds that each take all ways. The table is that with the most
 events. Its time includes the headers of all blocks.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 mod markdown;
 mod words;
 
-use markdown::{Paragraph, anchor, comments, links, paragraphs};
+use markdown::{Paragraph, anchor, comments, docstrings, links, paragraphs, registry_docs};
 use words::{BRITISH, MAX_LINE_LEN, MAX_SENTENCE_LEN, UNCLEAR};
 
 fn root() -> &'static Path {
@@ -116,16 +116,19 @@ fn long_sentences(path: &Path, paragraph: &Paragraph) -> Vec<String> {
         .collect()
 }
 
-/// The comments that rustdoc shows, and clap as help, and the other comments.
+/// The comments that rustdoc shows, and clap as help, and the other comments. The documentation of
+/// Python, and that of events.
 #[test]
 fn comments_have_short_sentences() {
     let mut findings = Vec::new();
-    for path in files(&[".rs"]) {
+    for path in files(&[".rs", ".py", ".toml"]) {
         let text = read(&root().join(&path));
-        for sign in ["///", "//!", "//"] {
-            let all = paragraphs(&comments(&text, sign));
-            findings.extend(all.iter().flat_map(|paragraph| long_sentences(&path, paragraph)));
-        }
+        let all: Vec<_> = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("rs") => ["///", "//!", "//"].map(|sign| paragraphs(&comments(&text, sign))).concat(),
+            Some("py") => [docstrings(&text), comments(&text, "# ")].map(|text| paragraphs(&text)).concat(),
+            _ => registry_docs(&text),
+        };
+        findings.extend(all.iter().flat_map(|paragraph| long_sentences(&path, paragraph)));
     }
     check(&findings, &format!("help: at most {MAX_SENTENCE_LEN} words a sentence"));
 }
@@ -166,7 +169,6 @@ fn links_lead_somewhere() {
     check(&findings, "help: correct the path, or the heading");
 }
 
-/// Every page of docs/ is in the table of contents of the book, once.
 /// The pages that a newcomer reads first.
 #[test]
 fn the_first_pages_are_short() {
@@ -176,6 +178,7 @@ fn the_first_pages_are_short() {
     }
 }
 
+/// Every page of docs/ is in the table of contents of the book, once.
 #[test]
 fn the_book_has_every_page() {
     let summary = read(&root().join("docs/SUMMARY.md"));

@@ -1,6 +1,7 @@
 //! As much of Markdown as these checks need.
 
 /// Prose that belongs together: a paragraph, or an item of a list.
+#[derive(Clone)]
 pub(crate) struct Paragraph {
     /// Lines with their numbers.
     pub(crate) lines: Vec<(usize, String)>,
@@ -62,6 +63,31 @@ pub(crate) fn comments(text: &str, sign: &str) -> String {
         (!rest.starts_with(['/', '!'])).then(|| format!("{rest}\n"))
     };
     text.lines().map(|line| comment(line).unwrap_or("\n".to_string())).collect()
+}
+
+/// The documentation strings of a Python file: those that are statements.
+pub(crate) fn docstrings(text: &str) -> String {
+    const QUOTES: &str = "\"\"\"";
+    let mut is_inside = false;
+    let line = |line: &str| {
+        let line = line.trim_start();
+        let begins = !is_inside && line.starts_with(QUOTES);
+        let text = if is_inside || begins { line.replace(QUOTES, "") } else { String::new() };
+        if is_inside || begins {
+            is_inside ^= line.matches(QUOTES).count() % 2 == 1;
+        }
+        text + "\n"
+    };
+    text.lines().map(line).collect()
+}
+
+/// The values of `doc` in a registry, each a paragraph.
+pub(crate) fn registry_docs(text: &str) -> Vec<Paragraph> {
+    let line = |(number, line): (usize, &str)| {
+        let docs = line.split("doc = \"").skip(1).map(|rest| rest.split('"').next().unwrap_or_default());
+        docs.map(|doc| Paragraph { lines: vec![(number + 1, doc.to_string())] }).collect::<Vec<_>>()
+    };
+    text.lines().enumerate().flat_map(line).collect()
 }
 
 /// The targets of links to files of the project, with the numbers of their lines.

@@ -209,11 +209,16 @@ def _decoder(
 ) -> tuple[_Decode, int]:
     """Returns a function that reads events of a kind, and the number of delta slots of its lanes.
 
-    That function takes a payload to index, the same as padded bytes, the place of the next event in
-    it, the number of wanted events, the time and the slots before, the lane, a function that makes a
-    label of a number, and a list for the events. It returns the place and the time after the
-    events, their number, the number of those that the module does not have, and why it stopped
-    early. Without a module the events are tuples of code, time and parameters.
+    That function takes, in this order:
+
+    - a payload to index, the same as padded bytes, and the place of the next event in it
+    - the number of wanted events
+    - the time and the slots before, and the lane
+    - a function that makes a label of a number, and a list for the events
+
+    It returns the place and the time after the events, and their number. It also returns the number
+    of those that the module does not have, and why it stopped early. Without a module the events
+    are tuples of code, time and parameters.
     """
     source = _Source()
     names: dict[str, object] = dict(

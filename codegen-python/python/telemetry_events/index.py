@@ -120,8 +120,8 @@ class _Index:
         """Returns which of the sorted blocks need no object, and which of them continue the one
         before as parts of one block.
 
-        A block needs none if it is whole, or if all its parts follow each other, and if no event
-        of it is in an earlier block of the lane."""
+        A block needs none if it is whole, or if all its parts follow each other. Besides, none of
+        its events may be in an earlier block of the lane."""
         np, fields = self.np, self.fields
         rows = self.sorted
         seq, offset, length = (fields[name][rows] for name in ("seq", "offset", "payload_len"))

@@ -159,8 +159,10 @@ class _Files:
             file.close()
 
     def check(self, start: int, end: int) -> None:
-        """Raises `NotAStream` for an input that begins in a range without blocks, if it is an image
-        of memory, or is in that range completely and does not begin like a block."""
+        """Raises `NotAStream` for an input that begins in a range without blocks and is no stream.
+
+        It is none if it is an image of memory. It is none either if it is in that range completely
+        and does not begin like a block."""
         for name, (_, first, last) in zip(self.names, self.files):
             if start <= first < end:
                 found = self.read(first, min(last - first, _FOUND_BY))
