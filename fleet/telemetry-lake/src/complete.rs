@@ -62,7 +62,7 @@ impl Completeness {
             (Some(ns), open) => format!("{open} sessions are open, and complete to {}", time_text(ns)),
             (None, _) => "all sessions have ended".to_owned(),
         });
-        for why in [Why::Pool, Why::Reentrant, Why::Sink, Why::Hole] {
+        for why in [Why::Pool, Why::Reentrant, Why::Sink, Why::Shed, Why::Hole] {
             let of: Vec<_> = self.missing.iter().filter(|(_, missing)| missing.why == why).collect();
             let Some(from) = of.iter().map(|(_, missing)| missing.from_ns).min() else { continue };
             let until = of.iter().map(|(_, missing)| missing.until_ns).max().unwrap_or(from);
@@ -74,6 +74,7 @@ impl Completeness {
                 Why::Pool => "lost for lack of memory",
                 Why::Reentrant => "lost because they were reentrant",
                 Why::Sink => "lost by the sink",
+                Why::Shed => "shed by the shipper",
                 Why::Hole | Why::Open => "not here",
             };
             let plural = if events == 1 { "event" } else { "events" };

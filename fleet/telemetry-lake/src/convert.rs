@@ -8,12 +8,12 @@ use std::sync::Arc;
 use telemetry_columns::{Batch, Builder, Data, ParquetWriter, Spans, Table, Tables};
 use telemetry_decode::blocks::{Blocks, Header, Piece};
 use telemetry_decode::{Event, Events, Facts, KnownRegistry, Order, Reader, Session};
-use telemetry_format::{BlockType, Calendar};
+use telemetry_format::{BlockType, Calendar, flags};
 
 use crate::catalog::{self, Catalog};
 use crate::marks::Sums;
 use crate::rows;
-use crate::state::{SessionState, ThreadState};
+use crate::state::{Range as EventRange, SessionState, ThreadState};
 
 /// A Parquet file that is not in the store yet.
 #[derive(Debug)]
@@ -122,7 +122,9 @@ fn note(headers: &[Header], events: &Events<'_>, state: &mut SessionState) {
     let Some(session) = events.sessions().iter().find(|session| session.id == state.session) else { return };
     let wall = |ticks| session.clock.wall_ns(ticks);
     let id = state.session;
+    let mut last = None;
     for header in headers.iter().filter(|header| header.session == id) {
+        let before = last.replace(header);
         match header.block_type {
             BlockType::Sync => {
                 state.written = state.written.max(header.before);
@@ -133,6 +135,15 @@ fn note(headers: &[Header], events: &Events<'_>, state: &mut SessionState) {
                 let lane = &mut state.lanes[lane];
                 let end_ns = wall(header.end_ticks);
                 lane.marks.note(header.before, end_ns, Sums::of(header));
+                if let Some(begin) = before.filter(|begin| is_shed(begin, header)) {
+                    let (from_ns, until_ns) = (wall(begin.base_ticks), end_ns);
+                    lane.note_shed(EventRange {
+                        from: begin.before,
+                        until: header.before,
+                        from_ns,
+                        until_ns,
+                    });
+                }
                 let end = header.before.saturating_add(header.events.into());
                 (lane.recorded, lane.recorded_ns) = (lane.recorded, lane.recorded_ns).max((end, end_ns));
             }
@@ -149,6 +160,12 @@ fn note(headers: &[Header], events: &Events<'_>, state: &mut SessionState) {
             lane.kind = kind.map(|kind| kind.name.clone());
         }
     }
+}
+
+/// Says whether two blocks, one after the other, are what a shipper leaves of events that it sheds.
+fn is_shed(begin: &Header, end: &Header) -> bool {
+    let lane = |header: &Header| (header.block_type, header.registry, header.thread, header.kind);
+    end.flags & flags::SHED != 0 && begin.events == 0 && end.events == 0 && lane(begin) == lane(end)
 }
 
 fn note_facts(session: &Session, state: &mut SessionState) {

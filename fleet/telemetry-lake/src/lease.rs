@@ -71,10 +71,9 @@ impl Lease {
 
     async fn take_again(&self, store: &Store) -> Result<()> {
         let holder = Holder { owner: self.owner.clone(), until: now().as_secs() + self.seconds };
-        let old = match store.get_tagged(NAME).await? {
-            Some(old) => old,
-            None if store.create(NAME, json(&holder)).await? => return Ok(()),
-            None => return Err(taken()),
+        let Some(old) = store.get_tagged(NAME).await? else {
+            let is_taken = store.create(NAME, json(&holder)).await? || self.is_holder(store, &holder).await?;
+            return if is_taken { Ok(()) } else { Err(taken()) };
         };
         match serde_json::from_slice::<Holder>(&old.bytes) {
             Ok(found) if found.owner != self.owner && found.until > now().as_secs() => {
@@ -83,8 +82,17 @@ impl Lease {
                 Err(LakeError::Other(text))
             }
             _ if store.swap(NAME, &old, json(&holder)).await? => Ok(()),
+            _ if self.is_holder(store, &holder).await? => Ok(()),
             _ => Err(taken()),
         }
+    }
+
+    /// Says whether a write succeeded after all. Its answer may have been lost, and then a second
+    /// try was refused.
+    async fn is_holder(&self, store: &Store, wanted: &Holder) -> Result<bool> {
+        let found = store.get(NAME).await?;
+        let found = found.and_then(|bytes| serde_json::from_slice::<Holder>(&bytes).ok());
+        Ok(found.is_some_and(|found| found.owner == self.owner && found.until == wanted.until))
     }
 
     /// Gives the lease back.

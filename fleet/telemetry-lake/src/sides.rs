@@ -70,7 +70,7 @@ const OF_SESSIONS: [(&str, &str, &[SideColumn]); 6] = [
     ),
     (
         "lane",
-        "the accounts of lanes: recorded = rows + lost_sink + excluded + holes",
+        "the accounts of lanes: recorded = rows + lost_sink + excluded + shed + holes",
         &[
             BATCH,
             HOST,
@@ -89,6 +89,7 @@ const OF_SESSIONS: [(&str, &str, &[SideColumn]); 6] = [
             ("truncated", I64, "events with a truncated value"),
             ("excluded", I64, "recorded events that were never meant for the stream"),
             ("holes", I64, "recorded events that did not arrive"),
+            ("shed?", I64, "recorded events that a shipper shed; none in rows of an earlier version"),
         ],
     ),
     (
@@ -116,7 +117,7 @@ const OF_SESSIONS: [(&str, &str, &[SideColumn]); 6] = [
             FROM_NS,
             UNTIL_NS,
             ("events", I64, "the number of events"),
-            ("why", Utf8, "`pool`, `reentrant`, `sink` or `hole`"),
+            ("why", Utf8, "`pool`, `reentrant`, `sink`, `shed` or `hole`"),
         ],
     ),
     (
@@ -232,6 +233,7 @@ pub fn of_sessions(batch: Option<u64>, states: &[SessionState]) -> Vec<SideFile>
                 total.truncated.into(),
                 total.excluded.into(),
                 lane.holes().into(),
+                lane.shed().into(),
             ]);
             for range in &lane.ranges {
                 let (from, until) = (range.from.into(), range.until.into());

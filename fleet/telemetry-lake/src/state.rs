@@ -68,6 +68,10 @@ pub struct LaneState {
     pub recorded_ns: i64,
     /// Losses.
     pub marks: Marks,
+    /// Events that a shipper shed, as far as it told: ranges with other events between them. Some
+    /// may be rows nevertheless.
+    #[serde(default)]
+    pub shed: Vec<Range>,
     /// The range that the last event was added to.
     #[serde(skip)]
     at: usize,
@@ -113,6 +117,8 @@ pub enum Why {
     Reentrant,
     /// Their program's sink did not take them.
     Sink,
+    /// Their shipper had no space for them, and shed them.
+    Shed,
     /// They are recorded, but in no segment that was committed: on the way, damaged, or gone.
     Hole,
     /// The session has not ended, and nothing is known from here on.
@@ -126,6 +132,7 @@ impl Why {
             Why::Pool => "pool",
             Why::Reentrant => "reentrant",
             Why::Sink => "sink",
+            Why::Shed => "shed",
             Why::Hole => "hole",
             Why::Open => "open",
         }
@@ -150,6 +157,7 @@ impl SessionState {
             recorded: 0,
             recorded_ns: 0,
             marks: Marks::default(),
+            shed: Vec::new(),
             at: 0,
             limit: 0,
         });
@@ -194,16 +202,18 @@ impl LaneState {
         }
     }
 
+    /// Notes that a shipper shed events.
+    pub fn note_shed(&mut self, range: Range) {
+        if range.from < range.until {
+            let at = self.shed.partition_point(|known| known.from <= range.from);
+            self.shed.insert(at, range);
+            join(&mut self.shed);
+        }
+    }
+
     /// Joins ranges without events between them.
     pub fn join_ranges(&mut self) {
-        self.ranges.dedup_by(|next, range| {
-            let is_next = range.until == next.from;
-            if is_next {
-                range.until = next.until;
-                range.until_ns = range.until_ns.max(next.until_ns);
-            }
-            is_next
-        });
+        join(&mut self.ranges);
         (self.at, self.limit) = (0, 0);
     }
 
@@ -212,10 +222,35 @@ impl LaneState {
         self.ranges.iter().map(|range| range.until - range.from).sum()
     }
 
-    /// Returns the number of recorded events that are no rows, neither excluded nor lost.
+    /// Returns the number of events that were shed and are no rows.
+    pub fn shed(&self) -> u64 {
+        self.shed_ranges().iter().map(|range| range.until - range.from).sum()
+    }
+
+    /// Returns the events that were shed and are no rows.
+    fn shed_ranges(&self) -> Vec<Range> {
+        let mut left = Vec::new();
+        for shed in &self.shed {
+            let mut from = shed.from;
+            let next = self.ranges.partition_point(|rows| rows.until <= from);
+            for rows in self.ranges[next..].iter().take_while(|rows| rows.from < shed.until) {
+                if from < rows.from {
+                    left.push(Range { from, until: rows.from, ..*shed });
+                }
+                from = rows.until;
+            }
+            if from < shed.until {
+                left.push(Range { from, ..*shed });
+            }
+        }
+        left
+    }
+
+    /// Returns the number of recorded events that are no rows, neither excluded nor lost nor shed.
     pub fn holes(&self) -> u64 {
         let Sums { sink, excluded, .. } = self.marks.total();
-        self.recorded.saturating_sub(self.rows()).saturating_sub(sink).saturating_sub(excluded)
+        let told = self.rows().saturating_add(self.shed()).saturating_add(sink).saturating_add(excluded);
+        self.recorded.saturating_sub(told)
     }
 
     #[cold]
@@ -255,12 +290,18 @@ impl LaneState {
                 add(from_ns, step.until_ns, events, why);
             }
         }
+        let shed = self.shed_ranges();
+        for range in &shed {
+            add(range.from_ns, range.until_ns, range.until - range.from, Why::Shed);
+        }
+        let mut there: Vec<_> = self.ranges.iter().chain(&shed).copied().collect();
+        there.sort_unstable_by_key(|range| range.from);
         // What is between the ranges, less what the program says of it.
         let mut excused: u64 = steps.iter().map(|step| step.change.sink + step.change.excluded).sum();
         let end = Range { from: self.recorded, until: 0, from_ns: self.recorded_ns, until_ns: 0 };
         let (mut at, mut from_ns) = (0, start);
         let mut holes = Vec::new();
-        for range in self.ranges.iter().chain([&end]) {
+        for range in there.iter().chain([&end]) {
             if at < range.from {
                 let told = steps.iter().filter(|step| at < step.before && step.before <= range.from);
                 let told: u64 = told.map(|step| step.change.sink + step.change.excluded).sum();
@@ -278,6 +319,19 @@ impl LaneState {
         }
         all
     }
+}
+
+/// Joins sorted ranges that have no events between them.
+fn join(ranges: &mut Vec<Range>) {
+    ranges.dedup_by(|next, range| {
+        let is_next = next.from <= range.until;
+        if is_next {
+            range.until = range.until.max(next.until);
+            range.from_ns = range.from_ns.min(next.from_ns);
+            range.until_ns = range.until_ns.max(next.until_ns);
+        }
+        is_next
+    });
 }
 
 #[cfg(test)]
@@ -328,9 +382,18 @@ mod tests {
             let mut session = SessionState::default();
             session.lane(1, 1, 1);
             let lane = &mut session.lanes[0];
-            let mut rows = 0;
+            let (mut rows, mut shed) = (0, 0);
             for (before, events, sums) in parts {
-                if random.below(3) == 0 {
+                // It arrives, or was shed, or both, or neither.
+                let fate = random.below(5);
+                if fate < 2 {
+                    let (from_ns, until_ns) = (before as i64, (before + events) as i64);
+                    lane.note_shed(Range { from: before, until: before + events, from_ns, until_ns });
+                    lane.marks.note(before, before as i64, sums);
+                    lane.recorded = lane.recorded.max(before + events);
+                    shed += if fate == 0 { events } else { 0 };
+                }
+                if fate == 0 || fate == 4 {
                     continue;
                 }
                 lane.marks.note(before, before as i64, sums);
@@ -339,12 +402,13 @@ mod tests {
             }
             lane.join_ranges();
             let (holes, recorded, total) = (lane.holes(), lane.recorded, lane.marks.total());
-            assert_eq!(recorded, rows + total.sink + total.excluded + holes);
+            assert_eq!((recorded, lane.shed()), (rows + total.sink + total.excluded + shed + holes, shed));
             let of = |why| -> u64 {
                 let all = session.missing();
                 all.iter().filter(|missing| missing.why == why).filter_map(|missing| missing.events).sum()
             };
-            assert_eq!((of(Why::Hole), of(Why::Sink), of(Why::Pool)), (holes, total.sink, total.pool));
+            let told = (of(Why::Hole), of(Why::Shed), of(Why::Sink), of(Why::Pool));
+            assert_eq!(told, (holes, shed, total.sink, total.pool));
         }
     }
 }

@@ -1,9 +1,11 @@
 //! `complete`: what is missing, and the verdict.
 
+use telemetry_fleet::segment::shed;
 use telemetry_lake::lake::Format;
 use telemetry_testing::made::{Plan, make, registry};
 
-use crate::lakes::TestLake;
+use crate::commit::FORMATS;
+use crate::lakes::{TestLake, events_of};
 
 /// The sum of the events of a cause, from the lines of the command.
 fn sum(stdout: &str, why: &str) -> u64 {
@@ -59,4 +61,46 @@ fn losses_and_holes_are_told() {
     let said = lake.run(&["complete", "--host", "h3"]);
     assert_eq!((said.code, sum(&said.stdout, "hole")), (Some(1), 0));
     assert!(said.stdout.ends_with("; nothing is missing before\n"), "{}", said.stdout);
+}
+
+/// What a shipper shed is told as such, and is a row if it arrives nevertheless.
+#[test]
+fn events_that_were_shed_are_told() {
+    for format in FORMATS {
+        let lake = TestLake::new(format);
+        let plan = Plan { events: 2000, block_size: 512, lose: 40, flush: 7, ..Plan::default() };
+        let stream = make(&registry(), &plan).stream;
+        let wanted = events_of("h1", &stream);
+        let segments = lake.ship("h1", &stream);
+        assert!(segments.len() > 4, "{segments:?}");
+        let (mut kept, left) = (Vec::new(), tempfile::tempdir().unwrap());
+        for segment in segments.iter().skip(1).step_by(2) {
+            let (account, _) = shed(segment, &"h1".parse().unwrap(), left.path()).unwrap().unwrap();
+            kept.push((segment, std::fs::read(segment).unwrap()));
+            std::fs::remove_file(segment).unwrap();
+            let place = lake.path().join(account.name.to_string());
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::copy(account.path, place).unwrap();
+        }
+        lake.commit();
+        let found = lake.events();
+        lake.check(&found);
+        assert!(found.is_subset(&wanted));
+        let missing = (wanted.len() - found.len()) as u64;
+        let said = lake.run(&["complete"]);
+        assert_eq!((sum(&said.stdout, "shed"), sum(&said.stdout, "hole")), (missing, 0), "{}", said.stdout);
+        assert!(said.stdout.contains(&format!("; {missing} events on h1 shed by the shipper between 2023")));
+        let of = |column: &str| -> u64 {
+            lake.latest("lane").iter().map(|row| row[column].parse::<u64>().unwrap()).sum()
+        };
+        assert_eq!((of("shed"), of("holes")), (missing, 0));
+
+        // A crash while it was shed left the events, too.
+        for (segment, bytes) in kept {
+            std::fs::write(segment, bytes).unwrap();
+        }
+        lake.commit();
+        lake.check(&wanted);
+        assert_eq!(sum(&lake.run(&["complete"]).stdout, "shed"), 0);
+    }
 }

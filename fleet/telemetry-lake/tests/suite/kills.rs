@@ -8,7 +8,7 @@ use crate::commit::{FORMATS, all_events, streams};
 use crate::lakes::{TestLake, said};
 
 /// The points, and how often each is reached at most in a batch of the test.
-const POINTS: [(&str, u64); 7] =
+pub(crate) const POINTS: [(&str, u64); 7] =
     [("plan", 1), ("file", 20), ("session", 2), ("files", 1), ("delta", 18), ("done", 1), ("after", 1)];
 
 #[test]

@@ -218,7 +218,10 @@ impl TestLake {
         let latest = self.latest("lane");
         let sum = |name: &str| latest.iter().map(|row| row[name].parse::<usize>().unwrap()).sum::<usize>();
         assert_eq!(sum("rows"), found.len());
-        assert_eq!(sum("recorded"), sum("rows") + sum("lost_sink") + sum("excluded") + sum("holes"));
+        assert_eq!(
+            sum("recorded"),
+            sum("rows") + sum("lost_sink") + sum("excluded") + sum("shed") + sum("holes")
+        );
         let ranges = self.latest("lane_range");
         let len =
             |row: &Row| row["until_n"].parse::<usize>().unwrap() - row["from_n"].parse::<usize>().unwrap();

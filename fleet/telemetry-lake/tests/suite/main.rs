@@ -8,4 +8,6 @@ mod docs;
 mod kills;
 mod lakes;
 mod s3;
+#[cfg(feature = "failpoints")]
+mod schedules;
 mod versions;
