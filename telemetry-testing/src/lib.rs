@@ -4,6 +4,7 @@
 
 pub mod counting;
 pub mod eventlog;
+pub mod fake_s3;
 pub mod made;
 pub mod mono;
 pub mod mps;

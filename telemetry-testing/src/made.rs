@@ -271,6 +271,22 @@ pub fn edit(block: &mut [u8], change: impl FnOnce(&mut Header)) {
     block[..HEADER_LEN].copy_from_slice(&header.encode(crc32c::crc32c));
 }
 
+/// Lets the clock of the host be wrong by an hour, or be set back or forward in the midst.
+pub fn turn_clock(stream: &mut [u8], fault: u64) {
+    let hour = 3_600_000_000_000_u64;
+    let blocks = blocks(stream);
+    for (number, block) in blocks.iter().enumerate() {
+        let is_late = number * 2 >= blocks.len();
+        edit(&mut stream[block.clone()], |header| match fault % 5 {
+            0 => header.base_wall += hour,
+            1 => header.base_wall = header.base_wall.saturating_sub(hour),
+            2 if is_late => header.base_wall += hour,
+            3 if is_late => header.base_wall = header.base_wall.saturating_sub(hour),
+            _ => {}
+        });
+    }
+}
+
 /// Returns the same blocks in another order.
 pub fn shuffle(stream: &[u8], seed: u64) -> Vec<u8> {
     let mut random = Random(seed);

@@ -190,7 +190,7 @@ impl Remote {
         let (requests, queue) = mpsc::channel(1);
         let pending = Pending::default();
         let permits = (window >> 10).clamp(1, u64::from(u32::MAX >> 4));
-        let status = version.has_status().then(|| self.status.clone());
+        let status = self.status.clone();
         let sender = Sender { write, queue, pending: pending.clone(), next: 0, status, told: None };
         let sending = tokio::spawn(sender.run());
         let window = Arc::new(Semaphore::new(permits as usize));
@@ -255,8 +255,8 @@ struct Sender {
     queue: mpsc::Receiver<Request>,
     pending: Pending,
     next: u32,
-    /// The state of the spool, if the collector understands it.
-    status: Option<Arc<Mutex<Status>>>,
+    /// The state of the spool.
+    status: Arc<Mutex<Status>>,
     told: Option<Status>,
 }
 
@@ -282,10 +282,8 @@ impl Sender {
 
     /// Tells the state of the spool, if it has changed.
     async fn tell(&mut self) -> io::Result<()> {
-        let now = self.status.as_ref().map(|status| *status.lock().unwrap_or_else(PoisonError::into_inner));
-        if let Some(now) = now
-            && self.told.replace(now) != Some(now)
-        {
+        let now = *self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.told.replace(now) != Some(now) {
             self.write.write_all(&Message::Status(now).frame()).await?;
             self.write.flush().await?;
         }

@@ -5,8 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use telemetry_decode::blocks::{Blocks, Piece};
+use telemetry_format::BlockType;
 
-use crate::segment::{Cutter, Host, Segment, SegmentName};
+use crate::segment::{Cutter, Host, Intervals, Segment, SegmentName};
 
 /// A directory that one process at a time uses.
 ///
@@ -20,6 +21,9 @@ pub struct Spool {
     /// Locked as long as it is open.
     _lock: File,
 }
+
+/// Tells spools apart in which segments are named in another way. Older ones have no such file.
+const VERSION: &[u8] = b"2\n";
 
 impl Spool {
     /// Opens a spool, and creates it if it is missing.
@@ -41,7 +45,29 @@ impl Spool {
         for entry in fs::read_dir(spool.open_dir())? {
             fs::remove_file(entry?.path())?;
         }
+        let version = spool.dir.join("version");
+        if fs::read(&version).ok().as_deref() != Some(VERSION) {
+            spool.name_again()?;
+            fs::write(version, VERSION)?;
+        }
         Ok(spool)
+    }
+
+    /// Names what an older shipper left as this one does.
+    fn name_again(&self) -> io::Result<()> {
+        for (name, path, priority) in self.ready()? {
+            let (mut blocks, mut intervals) = (Blocks::new(File::open(&path)?), Intervals::default());
+            while let Some(piece) = blocks.next()? {
+                if let Piece::Block(block) = piece
+                    && block.header.block_type == BlockType::Events
+                {
+                    intervals.add(&block.header);
+                }
+            }
+            let name = SegmentName { intervals: intervals.checksum(), ..name };
+            self.keep(&format!("ready/p{priority}"), &name, &path)?;
+        }
+        Ok(())
     }
 
     /// The directory for segments that grow.
@@ -71,7 +97,9 @@ impl Spool {
         let mut recovered = Vec::new();
         for entry in fs::read_dir(self.live_dir())? {
             let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "open") {
+            // One that is closed has its name already, and waited to be moved.
+            let is_segment = |extension: &std::ffi::OsStr| extension == "open" || extension == "tel";
+            if path.extension().is_some_and(is_segment) {
                 let mut cutter = Cutter::new(self.open_dir(), host.clone(), max_len);
                 let mut blocks = Blocks::new(File::open(&path)?);
                 let mut segments = Vec::new();

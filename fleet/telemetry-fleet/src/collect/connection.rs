@@ -18,7 +18,7 @@ use crate::collect::incoming::{NotTaken, Received};
 use crate::collect::server::Collector;
 use crate::failpoint::failpoint;
 use crate::log;
-use crate::segment::{Host, SegmentName};
+use crate::segment::{Host, Inspector, SegmentName};
 use crate::store::Put;
 use crate::wire::{Bye, Done, Hello, Kind, Message, Outcome, Segment, Version, Welcome, data, read_header};
 
@@ -239,7 +239,7 @@ impl Receiver {
                 Ok(Ok(())) => match Message::parse(kind, &payload) {
                     Ok(Message::Segment(segment)) => self.segment(read, segment).await,
                     Ok(Message::Alive) => Ok(()),
-                    Ok(Message::Status(status)) if self.version.has_status() => {
+                    Ok(Message::Status(status)) => {
                         self.collector.figures.status(&self.host, status);
                         Ok(())
                     }
@@ -294,7 +294,11 @@ impl Receiver {
         let kibibytes = (len >> 10).clamp(1, self.permits as u64) as u32;
         let permit = self.window.clone().acquire_many_owned(kibibytes).await;
         let permit = permit.map_err(|_| End::Closed(None))?;
-        let received = self.collector.incoming.begin(&name, len, self.collector.limits.unpacked);
+        let mut inspector = Inspector::new(&name, self.collector.limits.unpacked);
+        if !self.version.has_all_intervals() {
+            inspector = inspector.without_intervals();
+        }
+        let received = self.collector.incoming.begin(len, inspector);
         let received = received.map_err(|error| self.full(&error))?;
         match self.bytes(read, received, len).await? {
             Ok(received) => {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::segment::{Inspector, SegmentName};
+use crate::segment::Inspector;
 
 /// Bytes that are gathered before they are written.
 const CHUNK: usize = 256 << 10;
@@ -43,17 +43,11 @@ impl Incoming {
     }
 
     /// Begins a segment.
-    pub(crate) fn begin(&self, name: &SegmentName, len: u64, max_unpacked: u64) -> io::Result<Received> {
+    pub(crate) fn begin(&self, len: u64, inspector: Inspector) -> io::Result<Received> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let path = Removed(self.dir.join(format!("{number:x}")));
         let file = File::create(&path.0)?;
-        Ok(Received {
-            path,
-            file,
-            chunk: Vec::new(),
-            left: len,
-            inspector: Inspector::new(name, max_unpacked),
-        })
+        Ok(Received { path, file, chunk: Vec::new(), left: len, inspector })
     }
 }
 

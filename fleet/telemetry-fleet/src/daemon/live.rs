@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use telemetry_decode::blocks::{Blocks, Piece};
 
 use crate::daemon::queue::Queue;
+use crate::failpoint::failpoint;
 use crate::log;
 use crate::segment::{Cutter, Segment};
 
@@ -109,6 +110,7 @@ impl Live {
 
     fn add(&self, segments: &[Segment]) {
         for segment in segments {
+            failpoint("ship-live-cut");
             self.retry(|| self.queue.add(segment));
         }
     }

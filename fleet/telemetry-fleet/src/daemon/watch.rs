@@ -1,11 +1,11 @@
 //! Directories with closed files of `rotate:`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use telemetry_decode::blocks::{Blocks, Piece};
 
@@ -22,6 +22,8 @@ const QUIET: Duration = Duration::from_secs(1);
 pub(crate) struct Watch {
     /// Files that cannot be read, which are reported once.
     reported: HashSet<PathBuf>,
+    /// Files with the time of their last change, and since when they have it.
+    seen: HashMap<PathBuf, (SystemTime, Instant)>,
 }
 
 impl Watch {
@@ -29,11 +31,18 @@ impl Watch {
     pub(crate) fn pass(&mut self, dirs: &[PathBuf], live: &Live, max_len: u64) {
         let mut files = Vec::new();
         for dir in dirs {
-            match closed_files(dir) {
+            match streams(dir) {
                 Ok(found) => files.extend(found),
                 Err(error) => self.report(dir, &error),
             }
         }
+        let now = Instant::now();
+        let mut seen = std::mem::take(&mut self.seen);
+        for (modified, path) in &files {
+            let known = seen.remove(path).filter(|(time, _)| time == modified);
+            self.seen.insert(path.clone(), known.unwrap_or((*modified, now)));
+        }
+        files.retain(|(_, path)| self.is_closed(path, now));
         // The oldest first.
         files.sort();
         for (_, path) in files {
@@ -47,6 +56,15 @@ impl Watch {
         }
     }
 
+    /// Says whether no program writes to a file.
+    fn is_closed(&self, path: &Path, now: Instant) -> bool {
+        let Some((modified, since)) = self.seen.get(path) else { return false };
+        // A clock that was set back leaves times that are still to come.
+        let is_quiet = modified.elapsed().is_ok_and(|age| age >= QUIET) || now - *since >= QUIET;
+        // A program locks the file that it writes to.
+        is_quiet && File::open(path).is_ok_and(|file| file.try_lock_shared().is_ok())
+    }
+
     fn report(&mut self, path: &Path, error: &io::Error) {
         if self.reported.insert(path.to_owned()) {
             log::line(format_args!("warning: {}: {error}; tried again", path.display()));
@@ -54,21 +72,15 @@ impl Watch {
     }
 }
 
-/// Returns the streams of a directory that no program writes to, with the time of the last change.
-fn closed_files(dir: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
+/// Returns the streams of a directory, with the time of the last change.
+fn streams(dir: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         let is_stream = path.extension().is_some_and(|extension| extension == "tel");
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-        if !is_stream || !metadata.is_file() {
-            continue;
-        }
-        let modified = metadata.modified()?;
-        let is_quiet = modified.elapsed().is_ok_and(|age| age >= QUIET);
-        // A program locks the file that it writes to.
-        if is_quiet && File::open(&path).is_ok_and(|file| file.try_lock_shared().is_ok()) {
-            found.push((modified, path));
+        if is_stream && metadata.is_file() {
+            found.push((metadata.modified()?, path));
         }
     }
     Ok(found)

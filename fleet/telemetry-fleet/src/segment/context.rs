@@ -9,6 +9,7 @@ use telemetry_decode::blocks::Block;
 use telemetry_format::{BlockType, Header};
 use telemetry_schema::Kind;
 
+use crate::segment::interval::Intervals;
 use crate::segment::priority::Priorities;
 
 /// The blocks of a session's facts, registries, threads and labels so far, in a file.
@@ -18,6 +19,8 @@ use crate::segment::priority::Priorities;
 pub(crate) struct Context {
     path: PathBuf,
     len: u64,
+    /// Those of the labels.
+    intervals: Intervals,
     known: HashSet<Key>,
     /// Fingerprints of the runtime's own registry: its events on thread 0 give labels their texts.
     labels: HashSet<u64>,
@@ -51,38 +54,44 @@ impl Context {
         Ok(Context {
             path,
             len: 0,
+            intervals: Intervals::default(),
             known: HashSet::new(),
             labels: labels.into_iter().collect(),
             priorities: Priorities::default(),
         })
     }
 
-    /// Adds a block if it is one that each segment repeats, and says what it is.
-    pub(crate) fn add(&mut self, block: &Block<'_>) -> io::Result<Role> {
+    /// Says what a block is.
+    pub(crate) fn role(&self, block: &Block<'_>) -> Role {
         let header = &block.header;
-        match header.block_type {
-            BlockType::Registry if block.payload.starts_with(RUNTIME_REGISTRY) => {
-                self.labels.insert(header.registry);
-            }
-            BlockType::Session | BlockType::Registry | BlockType::Thread => {}
-            BlockType::Events if header.thread == 0 && self.labels.contains(&header.registry) => {}
-            _ => return Ok(Role::Data),
-        }
-        let Header { registry, thread, seq, offset, payload_crc, .. } = *header;
-        let key = (header.block_type.code(), registry, thread, seq, offset, payload_crc);
-        if self.known.contains(&key) {
-            return Ok(Role::Repetition);
-        }
+        let role = match header.block_type {
+            BlockType::Session | BlockType::Registry | BlockType::Thread => Role::Facts,
+            BlockType::Events if header.thread == 0 && self.labels.contains(&header.registry) => Role::Labels,
+            _ => return Role::Data,
+        };
+        if self.known.contains(&key(header)) { Role::Repetition } else { role }
+    }
+
+    /// Adds a block that each segment repeats.
+    pub(crate) fn add(&mut self, block: &Block<'_>) -> io::Result<()> {
+        let header = &block.header;
         // After a full disk, the same block is written again, to the same place.
         let mut file = File::options().write(true).open(&self.path)?;
         file.seek(SeekFrom::Start(self.len))?;
         file.write_all(block.bytes)?;
         self.len += block.bytes.len() as u64;
-        self.known.insert(key);
-        if header.block_type == BlockType::Registry {
-            self.priorities.learn(registry, block.payload);
+        self.known.insert(key(header));
+        match header.block_type {
+            BlockType::Events => self.intervals.add(header),
+            BlockType::Registry => {
+                if block.payload.starts_with(RUNTIME_REGISTRY) {
+                    self.labels.insert(header.registry);
+                }
+                self.priorities.learn(header.registry, block.payload);
+            }
+            _ => {}
         }
-        Ok(if header.block_type == BlockType::Events { Role::Labels } else { Role::Facts })
+        Ok(())
     }
 
     /// Returns the priority of a block.
@@ -94,15 +103,16 @@ impl Context {
         }
     }
 
-    /// Returns the length of all blocks.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
+    /// Copies everything. Returns the number of bytes, and the intervals.
+    pub(crate) fn copy_to(&self, to: &mut impl Write) -> io::Result<(u64, Intervals)> {
+        let copied = io::copy(&mut File::open(&self.path)?.take(self.len), to)?;
+        Ok((copied, self.intervals))
     }
+}
 
-    /// Copies the first `len` bytes. Returns their number.
-    pub(crate) fn copy_to(&self, to: &mut impl Write, len: u64) -> io::Result<u64> {
-        io::copy(&mut File::open(&self.path)?.take(len), to)
-    }
+fn key(header: &Header) -> Key {
+    let Header { registry, thread, seq, offset, payload_crc, .. } = *header;
+    (header.block_type.code(), registry, thread, seq, offset, payload_crc)
 }
 
 impl Drop for Context {

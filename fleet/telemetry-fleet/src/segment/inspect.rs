@@ -1,11 +1,13 @@
 //! Checks the bytes of a segment as they come, without holding them.
 
-use telemetry_format::{HEADER_LEN, Header, MAX_PAYLOAD};
+use flate2::{Decompress, FlushDecompress, Status};
+use telemetry_format::{BlockType, HEADER_LEN, Header, MAX_PAYLOAD, codec};
 
+use crate::segment::interval::Intervals;
 use crate::segment::name::SegmentName;
 
-/// Checks that bytes are whole blocks of one session, and that they do not grow without bound when
-/// they are decompressed.
+/// Checks that bytes are whole blocks of one session, with the intervals in their name. Also that
+/// they do not grow without bound when they are decompressed.
 #[derive(Debug)]
 pub struct Inspector {
     session: u64,
@@ -20,6 +22,9 @@ pub struct Inspector {
     max_unpacked: u64,
     /// Events of all blocks, also of those that the segment before has.
     events: u64,
+    intervals: Intervals,
+    /// The checksum in the name, if it is compared.
+    wanted: Option<u32>,
 }
 
 /// The rest of a block.
@@ -30,6 +35,7 @@ struct Block {
     extra: usize,
     payload: usize,
     crc: u32,
+    unpacking: Option<Unpacking>,
 }
 
 impl Inspector {
@@ -46,7 +52,14 @@ impl Inspector {
             unpacked: 0,
             max_unpacked,
             events: 0,
+            intervals: Intervals::default(),
+            wanted: Some(name.intervals),
         }
+    }
+
+    /// Does not compare the intervals. Older shippers left out some of them.
+    pub fn without_intervals(self) -> Inspector {
+        Inspector { wanted: None, ..self }
     }
 
     /// Returns the number of events so far.
@@ -75,6 +88,13 @@ impl Inspector {
             block.payload -= payload.len();
             block.crc = crc32c::crc32c_append(block.crc, payload);
             bytes = rest;
+            let is_within = block.unpacking.as_mut().is_none_or(|unpacking| unpacking.push(payload));
+            if !is_within {
+                let stated = block.header.unpacked_len;
+                return Err(self.wrong(format!(
+                    "it grows beyond {stated} bytes when it is decompressed, the length that it states"
+                )));
+            }
             if block.extra + block.payload == 0 {
                 let Block { header, crc, .. } = self.block.take().expect("it is there");
                 if crc != header.payload_crc {
@@ -99,6 +119,12 @@ impl Inspector {
         }
         if !self.has_start {
             return Err("no block begins at the time in its name".to_owned());
+        }
+        let found = self.intervals.checksum();
+        if let Some(wanted) = self.wanted.filter(|wanted| *wanted != found) {
+            return Err(format!(
+                "its intervals have the checksum {found:08x}, expected {wanted:08x} of its name"
+            ));
         }
         Ok(())
     }
@@ -125,12 +151,51 @@ impl Inspector {
         }
         self.has_start |= header.base_wall == self.start_ns;
         self.events += u64::from(header.events);
+        if header.block_type == BlockType::Events {
+            self.intervals.add(&header);
+        }
         let extra = usize::from(header.header_len) - HEADER_LEN;
-        self.block = Some(Block { extra, payload: header.payload_len as usize, crc: 0, header });
+        let unpacking = (header.codec == codec::DEFLATE).then(|| Unpacking::new(header.unpacked_len));
+        self.block = Some(Block { extra, payload: header.payload_len as usize, crc: 0, unpacking, header });
         Ok(())
     }
 
     fn wrong(&self, why: String) -> String {
         format!("block at offset {}: {why}", self.at)
+    }
+}
+
+/// A payload that is decompressed as it comes, to see how long it becomes. The result is dropped.
+#[derive(Debug)]
+struct Unpacking {
+    /// `None` after its end, and if it cannot be decompressed: readers report such a block.
+    state: Option<Decompress>,
+    /// The most bytes that may follow.
+    left: u64,
+}
+
+impl Unpacking {
+    fn new(most: u32) -> Unpacking {
+        Unpacking { state: Some(Decompress::new(false)), left: most.into() }
+    }
+
+    /// Takes further bytes. Returns false if they become too long.
+    fn push(&mut self, mut bytes: &[u8]) -> bool {
+        let mut to = [0; 8 << 10];
+        while let Some(state) = &mut self.state {
+            let (taken, given) = (state.total_in(), state.total_out());
+            let status = state.decompress(bytes, &mut to, FlushDecompress::None);
+            let (taken, given) = (state.total_in() - taken, state.total_out() - given);
+            let Some(left) = self.left.checked_sub(given) else { return false };
+            self.left = left;
+            bytes = &bytes[taken as usize..];
+            if !matches!(status, Ok(Status::Ok | Status::BufError)) {
+                self.state = None;
+            } else if given < to.len() as u64 {
+                // It needs further bytes.
+                break;
+            }
+        }
+        true
     }
 }

@@ -14,6 +14,6 @@ mod shed;
 
 pub use cutter::{Cutter, Segment};
 pub use inspect::Inspector;
-pub use interval::{Interval, checksum};
+pub use interval::Intervals;
 pub use name::{Host, SegmentName};
 pub use shed::shed;

@@ -23,7 +23,7 @@ pub struct SegmentName {
     pub session: u64,
     /// When its first block was opened, in nanoseconds since 1970 UTC.
     pub start_ns: u64,
-    /// The [checksum](crate::segment::checksum) of its intervals.
+    /// The checksum of its [intervals](crate::segment::Intervals).
     pub intervals: u32,
 }
 

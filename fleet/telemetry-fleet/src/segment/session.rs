@@ -12,7 +12,7 @@ use telemetry_schema::Kind;
 
 use crate::segment::carry::Carry;
 use crate::segment::context::{Context, Role};
-use crate::segment::interval::{Interval, checksum};
+use crate::segment::interval::Intervals;
 
 /// A session whose blocks are cut into segments.
 pub(crate) struct Session {
@@ -43,7 +43,9 @@ struct Open {
     data: u64,
     start_ns: u64,
     since: Instant,
-    intervals: Vec<Interval>,
+    /// Events that are in no other segment.
+    events: u64,
+    intervals: Intervals,
 }
 
 /// A file with a whole segment.
@@ -74,8 +76,7 @@ impl Session {
     /// Adds a block. Returns its priority, and the number of bytes that the open segment of this
     /// priority has beyond the context. If this fails, the same block may be added again.
     pub(crate) fn push(&mut self, block: &Block<'_>) -> io::Result<(u8, u64)> {
-        let context = self.context.len();
-        let role = self.context.add(block)?;
+        let role = self.context.role(block);
         let priority = match role {
             Role::Labels => Kind::DEFAULT_PRIORITY,
             _ => self.context.priority(&block.header),
@@ -86,10 +87,11 @@ impl Session {
         if role != Role::Data {
             // A segment that is not open begins with it.
             for open in self.classes.values_mut().filter_map(|class| class.open.as_mut()) {
-                open.write(block.bytes)?;
+                open.block(&block.header, block.bytes)?;
             }
         }
         if role == Role::Facts {
+            self.context.add(block)?;
             return Ok((priority, 0));
         }
         let stem = &self.stem;
@@ -102,20 +104,20 @@ impl Session {
         // Labels went to all open segments above.
         let is_written = role == Role::Labels && class.open.is_some();
         if class.open.is_none() {
-            class.open(&self.context, context, block.header.base_wall)?;
+            class.open(&self.context, block.header.base_wall)?;
         }
         let open = class.open.as_mut().expect("opened above");
         let (start, len) = (open.len(), block.bytes.len() as u64);
         if !is_written {
-            open.write(block.bytes)?;
+            open.block(&block.header, block.bytes)?;
+        }
+        if role == Role::Labels {
+            self.context.add(block)?;
+        } else if block.header.block_type == BlockType::Events {
+            class.carry.note(&block.header, start..start + len);
         }
         open.data += len;
-        if block.header.block_type == BlockType::Events {
-            open.intervals.push(Interval::of(&block.header));
-            if role == Role::Data {
-                class.carry.note(&block.header, start..start + len);
-            }
-        }
+        open.events += u64::from(block.header.events);
         Ok((priority, open.data))
     }
 
@@ -141,8 +143,8 @@ impl Session {
             open.file.seek(SeekFrom::Start(place.start))?;
             (&open.file).take(place.end - place.start).read_to_end(&mut carried)?;
         }
-        let events = open.intervals.iter().map(|interval| u64::from(interval.events)).sum();
-        let (len, start_ns, intervals) = (open.written, open.start_ns, checksum(&open.intervals));
+        let (len, start_ns, events) = (open.written, open.start_ns, open.events);
+        let intervals = open.intervals.checksum();
         let mut closed = Closed { path: class.path.clone(), len, start_ns, events, intervals };
         closed.path = name(&closed);
         std::fs::rename(&class.path, &closed.path)?;
@@ -152,19 +154,18 @@ impl Session {
 }
 
 impl Class {
-    /// Begins a segment with the first `len` bytes of the context, and with the parts of unfinished
-    /// blocks.
-    fn open(&mut self, context: &Context, len: u64, start_ns: u64) -> io::Result<()> {
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&self.path)?;
-        let (buffer, intervals, since) = (Vec::new(), Vec::new(), Instant::now());
-        let mut open = Open { file, buffer, written: 0, data: 0, start_ns, since, intervals };
-        open.written = context.copy_to(&mut open.file, len)?;
+    /// Begins a segment with the context, and with the parts of unfinished blocks.
+    fn open(&mut self, context: &Context, start_ns: u64) -> io::Result<()> {
+        let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&self.path)?;
+        let (written, intervals) = context.copy_to(&mut file)?;
+        let (buffer, since) = (Vec::new(), Instant::now());
+        let mut open = Open { file, buffer, written, data: 0, start_ns, since, events: 0, intervals };
         let mut carried = &self.carried[..];
         while !carried.is_empty() {
             let header = Header::decode(carried, crc32c::crc32c).map_err(io::Error::other)?;
             let (part, rest) = carried.split_at(header.block_len() as usize);
             let start = open.len();
-            open.write(part)?;
+            open.block(&header, part)?;
             self.carry.note(&header, start..open.len());
             carried = rest;
         }
@@ -179,10 +180,13 @@ impl Open {
         self.written + self.buffer.len() as u64
     }
 
-    /// Adds bytes. If this fails, it has added nothing.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Adds a block. If this fails, it has added nothing.
+    fn block(&mut self, header: &Header, bytes: &[u8]) -> io::Result<()> {
         if self.buffer.len() + bytes.len() > BUFFER {
             self.flush()?;
+        }
+        if header.block_type == BlockType::Events {
+            self.intervals.add(header);
         }
         self.buffer.extend_from_slice(bytes);
         Ok(())

@@ -10,7 +10,7 @@ use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
 
 use crate::segment::context::RUNTIME_REGISTRY;
 use crate::segment::cutter::Segment;
-use crate::segment::interval::{Interval, checksum};
+use crate::segment::interval::Intervals;
 use crate::segment::name::{Host, SegmentName};
 
 /// Writes to `dir` what is left of the segment in `file` without its events: the facts, the labels,
@@ -27,7 +27,7 @@ pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment,
     let mut labels: Vec<_> =
         telemetry_decode::names::runtime_registry().map(|own| own.fingerprint()).into_iter().collect();
     let mut lanes: BTreeMap<(u64, u32, u8), Vec<Run>> = BTreeMap::new();
-    let (mut sync, mut session) = (Vec::new(), 0);
+    let (mut sync, mut session, mut intervals) = (Vec::new(), 0, Intervals::default());
     while let Some(piece) = blocks.next()? {
         let Piece::Block(block) = piece else { continue };
         let header = block.header.clone();
@@ -41,15 +41,17 @@ pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment,
             block_type => {
                 if block_type == BlockType::Registry && block.payload.starts_with(RUNTIME_REGISTRY) {
                     labels.push(header.registry);
+                } else if block_type == BlockType::Events {
+                    intervals.add(&header);
                 }
                 left.extend_from_slice(block.bytes);
             }
         }
     }
-    let (mut intervals, mut start_ns, mut events) = (Vec::new(), u64::MAX, 0);
+    let (mut start_ns, mut events) = (u64::MAX, 0);
     for run in lanes.values().flatten() {
         for header in run.parts() {
-            intervals.push(Interval::of(&header));
+            intervals.add(&header);
             start_ns = start_ns.min(header.base_wall);
             left.extend_from_slice(&header.encode(crc32c::crc32c));
         }
@@ -59,7 +61,7 @@ pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment,
         return Ok(None);
     }
     left.extend_from_slice(&sync);
-    let name = SegmentName { host: host.clone(), session, start_ns, intervals: checksum(&intervals) };
+    let name = SegmentName { host: host.clone(), session, start_ns, intervals: intervals.checksum() };
     let text = name.to_string();
     let path = dir.join(Path::new(&text).file_name().unwrap_or_default());
     let mut file = File::create(&path)?;

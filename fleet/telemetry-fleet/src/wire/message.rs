@@ -86,7 +86,7 @@ pub struct Bye {
     pub text: String,
 }
 
-/// The state of a shipper's spool. Since version 1.1.
+/// The state of a shipper's spool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Status {
     /// Bytes of segments in the spool.

@@ -16,13 +16,13 @@ pub struct Version {
 
 impl Version {
     /// The newest version that this program speaks.
-    pub const NEWEST: Version = Version { major: 1, minor: 1 };
+    pub const NEWEST: Version = Version { major: 1, minor: 2 };
     /// The oldest version that this program speaks.
-    pub const OLDEST: Version = Version { major: 1, minor: 0 };
+    pub const OLDEST: Version = Version { major: 1, minor: 1 };
 
-    /// Says whether a peer understands the message that reports the state of a spool.
-    pub fn has_status(self) -> bool {
-        self >= Version { major: 1, minor: 1 }
+    /// Says whether the names of a peer's segments have the checksum of all intervals.
+    pub fn has_all_intervals(self) -> bool {
+        self >= Version { major: 1, minor: 2 }
     }
 
     /// Returns the highest version in both ranges.

@@ -13,18 +13,24 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use telemetry_fleet::segment::SegmentName;
-use telemetry_testing::made::{Plan, make};
+use telemetry_testing::fake_s3::FakeS3;
+use telemetry_testing::made::{Plan, make, turn_clock};
 
 use crate::authority::{Authority, Validity};
-use crate::fake_s3::FakeS3;
 use crate::rows::{Lane, rows, shed_of};
 use crate::s3::credentials;
 use crate::segments::with_priorities;
 use crate::ship::{files_in, renumber};
 
 /// Points at which a process ends.
-const SHIPPER: [&str; 5] =
-    ["ship-spooled", "ship-before-remove", "ship-before-file-removed", "ship-shed", "ship-shed-kept"];
+const SHIPPER: [&str; 6] = [
+    "ship-live-cut",
+    "ship-spooled",
+    "ship-before-remove",
+    "ship-before-file-removed",
+    "ship-shed",
+    "ship-shed-kept",
+];
 const COLLECTOR: [&str; 4] =
     ["collect-received", "collect-before-put", "collect-after-put", "collect-answer"];
 
@@ -220,7 +226,10 @@ impl World {
         let (new, path) = (self.path(host, "new"), self.path(host, "watched").join(name));
         let file = File::create(&new).unwrap();
         (&file).write_all(stream).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+        // The clock of the host may have been set back since.
+        let minute = Duration::from_secs(60);
+        let times = [SystemTime::now() - minute, SystemTime::now() + 60 * minute];
+        file.set_modified(times[usize::from(stream.len().is_multiple_of(2))]).unwrap();
         std::fs::rename(new, path).unwrap();
     }
 
@@ -390,6 +399,7 @@ impl Host {
             };
             let mut stream = make(&registry, &plan).stream;
             renumber(&mut stream, 1000 * number + 10 * part);
+            turn_clock(&mut stream, seed + number + part);
             stream
         });
         Host {

@@ -75,10 +75,19 @@ const NAME: &str = "segments/day=2023-11-14/host=h7/0000000000000001-17979cfe362
 
 /// A block of the session and the time in [`NAME`].
 fn block(change: impl FnOnce(&mut Header)) -> Vec<u8> {
-    let mut header = Header::new(BlockType::Events, 1);
+    let mut header = Header::new(BlockType::Session, 1);
     header.base_wall = 0x1797_9cfe_362a_0000;
     change(&mut header);
     header.encode(crc32c::crc32c).to_vec()
+}
+
+/// Zeros, compressed.
+fn zeros(len: usize) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(len);
+    let mut state = flate2::Compress::new(flate2::Compression::default(), false);
+    let status = state.compress_vec(&vec![0; len], &mut packed, flate2::FlushCompress::Finish);
+    assert_eq!(status.unwrap(), flate2::Status::StreamEnd);
+    packed
 }
 
 #[test]
@@ -88,6 +97,12 @@ fn what_is_no_segment_is_refused() {
         [block(|_| {}), block(|header| (header.codec, header.unpacked_len) = (1, 0x7fff_ffff))].concat();
     let many = std::iter::repeat_with(|| block(|header| (header.codec, header.unpacked_len) = (1, 16 << 20)));
     let many = many.take(40).collect::<Vec<_>>().concat();
+    // It states less than it has.
+    let packed = zeros(1 << 20);
+    let liar = |header: &mut Header| {
+        (header.codec, header.unpacked_len, header.payload_len) = (1, 1000, packed.len() as u32);
+        header.payload_crc = crc32c::crc32c(&packed);
+    };
     let collector = fleet.collector();
     let cases = [
         (b"no stream".repeat(30), "block at offset 0: "),
@@ -98,6 +113,11 @@ fn what_is_no_segment_is_refused() {
         ),
         (block(|header| header.base_wall = 7), "no block begins at the time in its name"),
         (Vec::new(), "no block begins at the time in its name"),
+        (
+            [block(liar), packed.clone()].concat(),
+            "it grows beyond 1000 bytes when it is decompressed, the length",
+        ),
+        (block(|header| header.block_type = BlockType::Events), "its intervals have the checksum "),
         (bomb, "it grows beyond 536870912 bytes when it is decompressed"),
         (many, "it grows beyond 536870912 bytes when it is decompressed"),
         (

@@ -9,8 +9,6 @@ mod daemon;
 mod deploy;
 #[cfg(target_os = "linux")]
 mod disk;
-#[cfg(all(unix, feature = "failpoints"))]
-mod fake_s3;
 mod hostile;
 mod rows;
 mod s3;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use telemetry_decode::Registry;
 use telemetry_decode::blocks::{Blocks, Piece};
-use telemetry_fleet::segment::{Cutter, Host, Segment, shed};
+use telemetry_fleet::segment::{Cutter, Host, Inspector, Segment, SegmentName, shed};
+use telemetry_fleet::spool::Spool;
 use telemetry_testing::made::{Plan, make, registry};
 
 use crate::rows::rows;
@@ -35,6 +36,17 @@ pub(crate) fn with_priorities() -> Registry {
     registry
 }
 
+/// Checks that a collector takes a segment, and not under another name.
+fn inspect(name: &SegmentName, bytes: &[u8]) {
+    let mut inspector = Inspector::new(name, u64::MAX);
+    inspector.push(bytes).unwrap();
+    inspector.finish().unwrap();
+    let other = SegmentName { intervals: name.intervals ^ 1, ..name.clone() };
+    let mut inspector = Inspector::new(&other, u64::MAX);
+    inspector.push(bytes).unwrap();
+    assert!(inspector.finish().unwrap_err().starts_with("its intervals have the checksum "));
+}
+
 /// Checks the segments of a stream against the stream.
 fn check(plan: &Plan, max_len: u64) -> Vec<Segment> {
     check_registry(&registry(), plan, max_len)
@@ -50,6 +62,7 @@ fn check_registry(registry: &Registry, plan: &Plan, max_len: u64) -> Vec<Segment
     for segment in &segments {
         let bytes = std::fs::read(&segment.path).unwrap();
         assert_eq!(bytes.len() as u64, segment.len);
+        inspect(&segment.name, &bytes);
         let alone = rows(&bytes);
         assert!(alone.iter().all(|row| row.0 == segment.name.session), "one session");
         found.extend(alone);
@@ -127,6 +140,7 @@ fn a_segment_that_is_shed_tells_its_intervals() {
         if let Some((left, events)) = left.filter(|_| number % 3 == 1) {
             assert_eq!(rows(&std::fs::read(&left.path).unwrap()), []);
             assert_eq!(left.name.session, segment.name.session);
+            inspect(&left.name, &std::fs::read(&left.path).unwrap());
             let again = shed(&left.path, &host(), sheds.path()).unwrap();
             assert_eq!(again, None, "it has nothing left");
             claimed += events;
@@ -150,6 +164,44 @@ fn a_segment_that_is_shed_tells_its_intervals() {
     }
     let told: u64 = intervals.iter().map(|(_, range)| range.end - range.start).sum();
     assert_eq!(told, claimed);
+}
+
+/// A process that is killed leaves segments that are closed, and not ready yet.
+#[test]
+fn closed_segments_outlive_a_kill() {
+    let spool_dir = tempfile::tempdir().unwrap();
+    let spool = Spool::open(spool_dir.path()).unwrap();
+    let stream = make(&registry(), &Plan { events: 900, ..Plan::default() }).stream;
+    let segments = cut(&spool.live_dir(), &stream, 10_000);
+    assert!(segments.len() > 2 && segments.iter().all(|segment| segment.path.exists()));
+    let recovered = spool.recover(&host(), 1 << 20).unwrap();
+    let all: Vec<_> = recovered.iter().flat_map(|segment| std::fs::read(&segment.path).unwrap()).collect();
+    let found: BTreeSet<_> = rows(&all).into_iter().collect();
+    assert_eq!(found, rows(&stream).into_iter().collect());
+    assert_eq!(std::fs::read_dir(spool.live_dir()).unwrap().count(), 0);
+}
+
+/// An older shipper left segments under other names.
+#[test]
+fn an_older_spool_is_taken_up() {
+    let (dir, spool) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let stream = make(&registry(), &Plan { events: 900, ..Plan::default() }).stream;
+    let mut segments = cut(dir.path(), &stream, 10_000);
+    let open = || Spool::open(spool.path()).unwrap();
+    let of_spool = |spool: Spool| -> BTreeSet<_> {
+        spool.ready().unwrap().into_iter().map(|(name, _, priority)| (name, priority)).collect()
+    };
+    let old = open();
+    let wanted: BTreeSet<_> =
+        segments.iter().map(|segment| (segment.name.clone(), segment.priority)).collect();
+    for segment in &mut segments {
+        segment.name.intervals ^= 1;
+        old.add(segment).unwrap();
+    }
+    assert!(of_spool(old).is_disjoint(&wanted));
+    std::fs::remove_file(spool.path().join("version")).unwrap();
+    assert_eq!(of_spool(open()), wanted);
+    assert_eq!(of_spool(open()), wanted);
 }
 
 #[test]

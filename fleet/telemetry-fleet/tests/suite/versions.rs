@@ -9,7 +9,7 @@ use crate::ship::said;
 #[test]
 fn one_minor_version_apart_works() {
     let fleet = Fleet::new();
-    for (collect, ship) in [("1.0", "1.1"), ("1.1", "1.0"), ("1.0", "1.0"), ("1.1", "1.1")] {
+    for (collect, ship) in [("1.1", "1.2"), ("1.2", "1.1"), ("1.1", "1.1"), ("1.2", "1.2")] {
         let mut arguments = fleet.arguments();
         arguments.push(format!("--protocol={collect}"));
         let collector = Collector::start(&arguments);
@@ -22,15 +22,15 @@ fn one_minor_version_apart_works() {
     }
 }
 
-/// The bytes of version 1.0 as its first release sent them. They must never change.
+/// The bytes of version 1.1 as its first release sent them. They must never change.
 #[test]
-fn the_bytes_of_the_first_version() {
+fn the_bytes_of_the_version_before() {
     let fleet = Fleet::new();
     let collector = fleet.collector();
     let mut peer = Peer::connect(&fleet, collector.port);
-    peer.send(b"\x01\0\0\0\x12\0\0\0telfleet\x01\0\x01\0\x02\0h7\0\0");
+    peer.send(b"\x01\0\0\0\x12\0\0\0telfleet\x01\0\x01\x01\x02\0h7\0\0");
     let (window, max_segment) = (16 << 20, 64 << 20);
-    let version = Version { major: 1, minor: 0 };
+    let version = Version { major: 1, minor: 1 };
     assert_eq!(peer.answer(), Some(Message::Welcome(Welcome { version, window, max_segment })));
     let name = "segments/day=2023-11-14/host=h7/0000000000000001-17979cfe362a0000-00000000.tel";
     let mut header = telemetry_format::Header::new(telemetry_format::BlockType::Session, 1);
@@ -42,8 +42,9 @@ fn the_bytes_of_the_first_version() {
     peer.send(&bytes);
     let done = peer.answer().unwrap();
     assert_eq!(done.frame(), b"\x05\0\0\0\x07\0\0\0\x09\0\0\0\x01\0\0");
-    // A message of version 1.1 is none here.
     peer.send(b"\x08\0\0\0\x18\0\0\0........................");
+    // A message of version 1.2 is none here.
+    peer.send(b"\x0a\0\0\0\x04\0\0\0....");
     assert!(matches!(peer.answer(), Some(Message::Bye(Bye { is_passing: false, .. }))));
 }
 
@@ -56,7 +57,7 @@ fn other_versions_are_refused() {
         let mut peer = Peer::connect(&fleet, collector.port);
         peer.send(&Message::Hello(Hello { versions, host: "h7".to_owned(), token: String::new() }).frame());
         let text = format!(
-            "it speaks the versions {} to {} of the protocol, expected one of 1.0 to 1.1",
+            "it speaks the versions {} to {} of the protocol, expected one of 1.1 to 1.2",
             versions.0, versions.1
         );
         assert_eq!(peer.answer(), Some(Message::Bye(Bye { is_passing: false, text: text.clone() })));

@@ -1,4 +1,4 @@
-//! As much of S3 as a shipper uses, with the faults that a real one has at times.
+//! As much of S3 as shippers and committers use, with the faults that a real one has at times.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -6,13 +6,16 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 /// A server on a thread. It answers some requests wrongly.
-pub(crate) struct FakeS3 {
-    pub(crate) endpoint: String,
+pub struct FakeS3 {
+    /// Its address.
+    pub endpoint: String,
     state: Arc<Mutex<State>>,
 }
 
 struct State {
-    objects: BTreeMap<String, Vec<u8>>,
+    /// With the number of the write, which is the tag.
+    objects: BTreeMap<String, (u64, Vec<u8>)>,
+    writes: u64,
     random: u64,
     /// One in this number of requests fails; 0 is never.
     faults: u64,
@@ -31,10 +34,12 @@ enum Fault {
 }
 
 impl FakeS3 {
-    pub(crate) fn start(seed: u64, faults: u64) -> FakeS3 {
+    /// Starts a server with the bucket `fleet`. One in `faults` requests fails; 0 is none.
+    pub fn start(seed: u64, faults: u64) -> FakeS3 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
-        let state = Arc::new(Mutex::new(State { objects: BTreeMap::new(), random: seed | 1, faults }));
+        let state =
+            Arc::new(Mutex::new(State { objects: BTreeMap::new(), writes: 0, random: seed | 1, faults }));
         let shared = state.clone();
         std::thread::spawn(move || {
             for connection in listener.incoming().map_while(Result::ok) {
@@ -47,16 +52,42 @@ impl FakeS3 {
         FakeS3 { endpoint, state }
     }
 
-    pub(crate) fn set_faults(&self, faults: u64) {
+    /// Changes how often a request fails.
+    pub fn set_faults(&self, faults: u64) {
         self.state.lock().unwrap().faults = faults;
     }
 
-    pub(crate) fn objects(&self) -> Vec<(String, Vec<u8>)> {
-        self.state.lock().unwrap().objects.clone().into_iter().collect()
+    /// Returns the names and bytes of all objects.
+    pub fn objects(&self) -> Vec<(String, Vec<u8>)> {
+        let objects = self.state.lock().unwrap().objects.clone();
+        objects.into_iter().map(|(name, (_, bytes))| (name, bytes)).collect()
+    }
+
+    /// Stores an object.
+    pub fn put(&self, name: &str, bytes: Vec<u8>) {
+        self.state.lock().unwrap().put(name.to_owned(), bytes);
     }
 }
 
 impl State {
+    fn put(&mut self, name: String, bytes: Vec<u8>) {
+        self.writes += 1;
+        self.objects.insert(name, (self.writes, bytes));
+    }
+
+    fn list(&self, prefix: &str) -> String {
+        let of = |(name, (tag, bytes)): (&String, &(u64, Vec<u8>))| {
+            let len = bytes.len();
+            format!(
+                "<Contents><Key>{name}</Key><LastModified>2025-01-01T00:00:00.000Z</LastModified>\
+                 <ETag>\"{tag}\"</ETag><Size>{len}</Size></Contents>"
+            )
+        };
+        let found: String =
+            self.objects.iter().filter(|(name, _)| name.starts_with(prefix)).map(of).collect();
+        format!("<ListBucketResult><IsTruncated>false</IsTruncated>{found}</ListBucketResult>")
+    }
+
     fn fault(&mut self) -> Fault {
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let number = self.random >> 33;
@@ -76,11 +107,14 @@ fn serve(connection: TcpStream, state: &Mutex<State>) -> io::Result<()> {
         if input.read_line(&mut request)? == 0 {
             return Ok(());
         }
-        let (mut len, mut is_conditional, mut line) = (0, false, String::new());
+        let (mut len, mut is_conditional, mut tag, mut line) = (0, false, None, String::new());
         while input.read_line(&mut line)? > 2 {
             let lower = line.to_lowercase();
             if let Some(value) = lower.strip_prefix("content-length:") {
                 len = value.trim().parse().unwrap();
+            }
+            if let Some(value) = lower.strip_prefix("if-match:") {
+                tag = Some(value.trim().trim_matches('"').to_owned());
             }
             is_conditional |= lower.starts_with("if-none-match: *");
             line.clear();
@@ -89,7 +123,8 @@ fn serve(connection: TcpStream, state: &Mutex<State>) -> io::Result<()> {
         input.read_exact(&mut body)?;
         let mut words = request.split(' ');
         let (method, path) = (words.next().unwrap(), words.next().unwrap());
-        let key = path.split('?').next().unwrap().trim_start_matches("/fleet/").replace("%3D", "=");
+        let (key, query) = path.split_once('?').unwrap_or((path, ""));
+        let key = key.trim_start_matches("/fleet/").replace("%3D", "=");
         let mut state = state.lock().unwrap();
         let fault = state.fault();
         let (status, answer) = match (method, fault) {
@@ -98,9 +133,16 @@ fn serve(connection: TcpStream, state: &Mutex<State>) -> io::Result<()> {
             ("PUT", _) if is_conditional && state.objects.contains_key(&key) => {
                 ("412 Precondition Failed", Vec::new())
             }
+            ("PUT", _) if tag.is_some() && tag != state.objects.get(&key).map(|(tag, _)| tag.to_string()) => {
+                ("412 Precondition Failed", Vec::new())
+            }
             ("PUT", _) => {
-                state.objects.insert(key, body);
+                state.put(key.clone(), body);
                 ("200 OK", Vec::new())
+            }
+            ("GET", _) if query.contains("list-type=2") => {
+                let prefix = query.split('&').find_map(|part| part.strip_prefix("prefix=")).unwrap_or("");
+                ("200 OK", state.list(&prefix.replace("%2F", "/").replace("%3D", "=")).into())
             }
             // It names what to delete in its body.
             ("POST", _) => {
@@ -114,10 +156,11 @@ fn serve(connection: TcpStream, state: &Mutex<State>) -> io::Result<()> {
                 ("200 OK", format!("<DeleteResult xmlns=\"{xmlns}\">{deleted}</DeleteResult>").into())
             }
             (_, _) => match state.objects.get(&key) {
-                Some(object) => ("200 OK", object.clone()),
+                Some((_, object)) => ("200 OK", object.clone()),
                 None => ("404 Not Found", Vec::new()),
             },
         };
+        let etag = state.objects.get(&key).map_or(0, |(tag, _)| *tag);
         drop(state);
         if fault == Fault::Lost {
             return Ok(());
@@ -125,7 +168,7 @@ fn serve(connection: TcpStream, state: &Mutex<State>) -> io::Result<()> {
         let len = answer.len();
         write!(
             output,
-            "HTTP/1.1 {status}\r\nETag: \"1\"\r\nLast-Modified: Wed, 01 Jan 2025 00:00:00 GMT\r\nContent-Length: {len}\r\n\r\n"
+            "HTTP/1.1 {status}\r\nETag: \"{etag}\"\r\nLast-Modified: Wed, 01 Jan 2025 00:00:00 GMT\r\nContent-Length: {len}\r\n\r\n"
         )?;
         if method != "HEAD" {
             output.write_all(&answer)?;
