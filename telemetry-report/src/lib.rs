@@ -11,6 +11,8 @@ mod page;
 #[doc(hidden)]
 pub mod spans;
 #[doc(hidden)]
+pub mod stacks;
+#[doc(hidden)]
 pub mod stats;
 
 pub use document::builder::Origin;

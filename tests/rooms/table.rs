@@ -66,6 +66,7 @@ const FOREIGN: &[Room] = &[
     ("timeline", &["common"]),
     ("perfetto", &["common", "timeline"]),
     ("chrome", &["common", "timeline"]),
+    ("flame", &["common"]),
 ];
 
 const COLUMNS: &[Room] = &[
@@ -82,7 +83,8 @@ const REPORT: &[Room] = &[
     ("figures", &[]),
     ("stats", &["figures"]),
     ("spans", &["figures"]),
-    ("gather", &["figures", "stats", "spans"]),
+    ("stacks", &["stats"]),
+    ("gather", &["figures", "stats", "spans", "stacks"]),
     ("document", ALL),
     ("page", ALL),
 ];

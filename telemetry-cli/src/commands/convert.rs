@@ -19,7 +19,6 @@ use crate::input::events::EventArgs;
 use crate::input::inputs::cannot_read;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::message::warning;
-use crate::term::output::Output;
 use crate::term::progress::Progress;
 use crate::text::count;
 
@@ -148,7 +147,7 @@ impl Args {
             _ => self.common.open(Order::Time)?,
         };
         let mut output = self.common.output.open_stream(&opened.inputs.paths())?;
-        expect_no_terminal(&output)?;
+        output.expect_no_terminal()?;
         let progress = Progress::of_bytes(opened.inputs.len());
         // The registry would be most of a short log's stream.
         let compress = if self.compress { Compress::All } else { Compress::Texts };
@@ -171,7 +170,7 @@ impl Args {
     ) -> Ended {
         let mut opened = self.common.open(Order::Time)?;
         let mut output = opened.output()?;
-        expect_no_terminal(&output)?;
+        output.expect_no_terminal()?;
         let progress = Progress::of_bytes(opened.inputs.len());
         let written = output.write_with(|out| timeline::write(&mut opened, &mut *begin(out), &progress));
         drop(progress);
@@ -196,7 +195,7 @@ impl Args {
             return arrow::write_each(opened, directory, context);
         }
         let output = opened.output()?;
-        expect_no_terminal(&output)?;
+        output.expect_no_terminal()?;
         arrow::write_one(opened, output, context)
     }
 
@@ -206,14 +205,5 @@ impl Args {
             "this build of `telemetry` cannot write Arrow files: it has no feature `arrow`; help: run \
              `cargo install --path telemetry-cli --features arrow`",
         ))
-    }
-}
-
-fn expect_no_terminal(output: &Output) -> Ended {
-    match output.is_terminal() {
-        true => Err(Failure::new(
-            "the output is not text, and would go to a terminal; help: name a file with -o FILE",
-        )),
-        false => Ok(()),
     }
 }

@@ -13,6 +13,7 @@ mod convert;
 mod csv;
 #[cfg(unix)]
 mod doctor;
+mod flame;
 mod fleet;
 mod gdb;
 mod history;

@@ -83,7 +83,7 @@ impl Run for Args {
             &mut opened,
             progress,
             |_| {},
-            |names, found, gaps| {
+            |_, names, found, gaps| {
                 if self.csv {
                     names.append_csv(output.buffer(), found, gaps);
                     output.relieve()?;

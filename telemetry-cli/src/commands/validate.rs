@@ -48,7 +48,7 @@ impl Run for Args {
         let progress = Progress::of_bytes(opened.inputs.len());
         let (mut paired, mut dropped) = (Paired::new(self.max_open, &[], 0, false), 0);
         let each = |batch: &EventBatch<'_>| dropped += dropped_messages(batch);
-        paired.read(&mut opened, progress, each, |_, _, _| Ok(()))?;
+        paired.read(&mut opened, progress, each, |_, _, _, _| Ok(()))?;
         let Paired { pairing, tally, .. } = paired;
 
         let verdict = opened.verdict();

@@ -44,7 +44,7 @@ impl Paired {
         opened: &mut Opened,
         progress: Progress,
         mut each: impl FnMut(&EventBatch<'_>),
-        mut ended: impl FnMut(&Names<'_>, &Found, &Gaps) -> Result<(), Failure>,
+        mut ended: impl FnMut(&Pairing, &Names<'_>, &Found, &Gaps) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let Paired { pairing, tally, condition } = self;
         let is_wanted = |found: &Found, defs: &[Def]| {
@@ -71,7 +71,7 @@ impl Paired {
             }
             let names = Names::new(&opened.events, &pairing.defs);
             for found in found.drain(..).filter(|found| is_wanted(found, &pairing.defs)) {
-                ended(&names, &found, &gaps)?;
+                ended(pairing, &names, &found, &gaps)?;
                 tally.add(found, &pairing.defs, &gaps);
             }
         }

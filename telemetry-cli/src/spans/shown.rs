@@ -158,7 +158,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn thread(&self, session: u64, thread: u32) -> String {
+    /// Returns the name of a thread.
+    pub(crate) fn thread(&self, session: u64, thread: u32) -> String {
         let session = self.session(session);
         session.map_or_else(|| format!("#{thread}"), |session| thread_name(session, thread))
     }

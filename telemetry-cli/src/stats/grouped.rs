@@ -135,6 +135,13 @@ impl<'a> Grouped<'a> {
         }
     }
 
+    /// Returns the values of each group as text, its number of events, and its sums.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (&[String], u64, impl Iterator<Item = &Json>)> {
+        self.groups
+            .iter()
+            .map(|group| (group.cells.as_slice(), group.events, group.sums.iter().map(|sum| &sum.sum)))
+    }
+
     /// Appends the table, and what it does not have.
     pub(crate) fn append_text(&self, out: &mut Vec<u8>) {
         let head: Vec<&str> = self.head.iter().map(String::as_str).collect();
@@ -198,7 +205,8 @@ impl Joined {
 }
 
 impl Sum {
-    fn total(&self) -> Json {
+    /// Returns the sum; null without a number.
+    pub(crate) fn total(&self) -> Json {
         match (self.count, self.has_floats) {
             (0, _) => Json::Null,
             (_, false) => whole(self.whole),

@@ -67,6 +67,8 @@ pub(crate) struct Grouping {
     pub(crate) percentiles: Vec<f64>,
     /// The most groups that are listed.
     pub(crate) limit: usize,
+    /// The option that names what is summed, for messages.
+    sum_option: &'static str,
 }
 
 impl GroupArgs {
@@ -78,7 +80,20 @@ impl GroupArgs {
         if self.by.is_empty() {
             return Ok(None);
         }
-        for (option, list) in [("--by", &self.by), ("--sum", &self.sum)] {
+        let mut grouping = Grouping::new(&self.by, &self.sum, "--sum")?;
+        grouping.percentiles.clone_from(&self.percentiles);
+        grouping.limit = self.limit.unwrap_or(usize::MAX);
+        Ok(Some(grouping))
+    }
+}
+
+impl Grouping {
+    /// Groups by columns, and sums parameters, which an option of the command names.
+    ///
+    /// # Errors
+    /// If there are too many columns.
+    pub(crate) fn new(by: &[String], sums: &[String], sum_option: &'static str) -> Result<Grouping, Failure> {
+        for (option, list) in [("--by", by), (sum_option, sums)] {
             if list.len() > MAX_COLUMNS {
                 let found = list.len();
                 return Err(Failure::new(format!(
@@ -92,13 +107,10 @@ impl GroupArgs {
             let param = || Column::Param(name.trim_matches('`').to_string());
             (name.clone(), field.map_or_else(param, |(_, field)| Column::Field(*field)))
         };
-        let by = self.by.iter().map(column).collect();
-        let (sums, percentiles) = (self.sum.clone(), self.percentiles.clone());
-        Ok(Some(Grouping { by, sums, percentiles, limit: self.limit.unwrap_or(usize::MAX) }))
+        let by = by.iter().map(column).collect();
+        Ok(Grouping { by, sums: sums.to_vec(), percentiles: Vec::new(), limit: usize::MAX, sum_option })
     }
-}
 
-impl Grouping {
     /// Checks that each name is one of some event.
     ///
     /// # Errors
@@ -118,10 +130,10 @@ impl Grouping {
         }
         for name in &self.sums {
             if !params().any(|param| param.name == *name) {
-                return fail("--sum", name, params().map(|param| param.name.as_str()).collect());
+                return fail(self.sum_option, name, params().map(|param| param.name.as_str()).collect());
             }
             if !known.iter().any(|known| summed(&known.registry, name)) {
-                return Err(Failure::new(format!("--sum: `{name}` is not a number")));
+                return Err(Failure::new(format!("{}: `{name}` is not a number", self.sum_option)));
             }
         }
         Ok(())
@@ -137,4 +149,17 @@ fn summed(registry: &Registry, name: &str) -> bool {
 /// Returns true for types of numbers that count or measure.
 pub(crate) fn is_number(sort: Sort) -> bool {
     sort.is_number()
+}
+
+/// Returns the unit of a parameter with this name; `units` if it has none, or several.
+pub(crate) fn unit_of<'r>(known: &'r [KnownRegistry], name: &str) -> &'r str {
+    let params = known.iter().flat_map(|known| &known.registry.events).flat_map(|event| &event.params);
+    let mut units = params.filter(|param| param.name == name && is_number(param.sort));
+    let unit = units.next().map_or("", |param| param.unit.as_str());
+    match unit {
+        _ if units.any(|param| param.unit != unit) => "units",
+        "" => "units",
+        "ns" => "nanoseconds",
+        unit => unit,
+    }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Groups {
     texts: Texts,
     forms: Vec<Form>,
     pub(crate) dropped: Dropped,
+    /// The sums of all groups that were dropped.
+    pub(crate) dropped_sums: Vec<Sum>,
     /// Number of events that lack a column.
     pub(crate) without: u64,
     /// The key of the current event.
@@ -178,6 +180,7 @@ impl Groups {
         self.dropped.groups += later.dropped.groups;
         self.dropped.events += later.dropped.events;
         self.dropped.error += later.dropped.error;
+        self.drop_sums(later.dropped_sums);
         self.without += later.without;
         self.limit(grouping, 2);
     }
@@ -212,6 +215,7 @@ impl Groups {
             if !kept[number] {
                 self.dropped.groups += 1;
                 self.dropped.events += group.events;
+                self.drop_sums(group.sums);
                 continue;
             }
             self.key.clear();
@@ -223,6 +227,11 @@ impl Groups {
             }
             *find(&mut self.index, &self.hasher, &mut self.keys, &mut self.groups, &self.key) = group;
         }
+    }
+
+    fn drop_sums(&mut self, sums: Vec<Sum>) {
+        self.dropped_sums.resize_with(sums.len().max(self.dropped_sums.len()), Sum::default);
+        self.dropped_sums.iter_mut().zip(sums).for_each(|(sum, dropped)| sum.merge(dropped));
     }
 
     /// Returns the groups, each with its session and with form and value of its columns.

@@ -162,6 +162,16 @@ impl Output {
         }
     }
 
+    /// Refuses a terminal, for output that is not text.
+    pub(crate) fn expect_no_terminal(&self) -> Result<(), Failure> {
+        match self.is_terminal() {
+            true => Err(Failure::new(
+                "the output is not text, and would go to a terminal; help: name a file with -o FILE",
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Returns true for standard output, and for a device or a pipe.
     #[cfg(feature = "arrow")]
     pub(crate) fn is_pipe(&self) -> bool {

@@ -1,4 +1,5 @@
-//! The transcripts and tables in docs/cli.md are what the command prints and accepts.
+//! The transcripts and tables in docs/cli.md and docs/exports.md are what the command prints and
+//! accepts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -29,7 +30,13 @@ fn samples_are_real() {
         .with("cache.lock", released(CACHE))
         .with("new.toml", CACHE)
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
-    let docs = std::fs::read_to_string(path()).unwrap();
+    for (page, expected) in [("cli.md", 24), ("exports.md", 1)] {
+        samples_of(&folder, page, expected);
+    }
+}
+
+fn samples_of(folder: &Folder, page: &str, expected: usize) {
+    let docs = std::fs::read_to_string(path(page)).unwrap();
     let mut fresh = String::new();
     let mut rest = docs.as_str();
     let mut samples = 0;
@@ -46,8 +53,8 @@ fn samples_are_real() {
         samples += 1;
     }
     fresh += rest;
-    assert_eq!(samples, 22);
-    check(&docs, &fresh);
+    assert_eq!(samples, expected, "{page}");
+    check(page, &docs, &fresh);
 }
 
 /// The tables of commands and options are those of `--help`.
@@ -85,10 +92,10 @@ fn tables_are_complete() {
         options.extend(text.contains("Filters:\n").then(|| "[filters](#filters)".to_string()));
         writeln!(table_of_options, "| `{command}` | {} |", options.join(", ")).unwrap();
     }
-    let docs = std::fs::read_to_string(path()).unwrap();
+    let docs = std::fs::read_to_string(path("cli.md")).unwrap();
     let fresh = with_table(&docs, "| command | purpose |\n|---|---|\n", &table_of_commands);
     let fresh = with_table(&fresh, "| command | options |\n|---|---|\n", &table_of_options);
-    check(&docs, &fresh);
+    check("cli.md", &docs, &fresh);
     // No text names an option that does not exist. Options of other programs are in shell lines.
     all.extend(["--help", "--version", "--quiet", "--debug", "--no-default-features"].map(str::to_string));
     let prose = docs.split("```").step_by(2).flat_map(str::lines).filter(|line| !line.starts_with("    "));
@@ -121,14 +128,14 @@ fn with_table(text: &str, head: &str, rows: &str) -> String {
     format!("{before}{head}{rows}{}", &behind[end..])
 }
 
-fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md")
+fn path(page: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(page)
 }
 
-fn check(docs: &str, fresh: &str) {
+fn check(page: &str, docs: &str, fresh: &str) {
     if docs != fresh && std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(path(), fresh).unwrap();
+        std::fs::write(path(page), fresh).unwrap();
     } else {
-        assert!(docs == fresh, "docs/cli.md is out of date: run the test with UPDATE_DOCS=1");
+        assert!(docs == fresh, "docs/{page} is out of date: run the test with UPDATE_DOCS=1");
     }
 }

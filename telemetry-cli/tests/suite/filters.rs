@@ -106,6 +106,8 @@ fn every_command_has_conditions() {
         "txt",
         "stats",
         "stats --by kind",
+        "flame --by kind",
+        "flame --stacks",
         "validate",
         "report -o page.html",
         "csv",

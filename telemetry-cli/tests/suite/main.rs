@@ -12,6 +12,7 @@ mod damage;
 mod docs;
 mod files;
 mod filters;
+mod flame;
 mod follow;
 mod ghc;
 pub mod golden;

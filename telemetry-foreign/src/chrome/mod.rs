@@ -4,7 +4,6 @@
 //!
 //! May use: `common`, `timeline`. Never: know other formats.
 
-mod json;
 mod output;
 mod values;
 mod write;

@@ -2,7 +2,7 @@
 
 use telemetry_decode::{Event, RawStr, Value};
 
-use super::json::{address, float, number, signed, text};
+use crate::common::json::{address, float, number, signed, text};
 
 /// Appends the parameters of an event, each after its name, which is JSON already.
 #[inline]

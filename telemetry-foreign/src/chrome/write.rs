@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use hashbrown::HashMap;
 use telemetry_decode::{Event, Events, Session};
 
-use super::json::{microseconds, number, signed, text};
 use super::output::Output;
 use super::values::arguments;
+use crate::common::json::{microseconds, number, signed, text};
 use crate::common::written::Written;
 use crate::timeline::{
     Held, PerEvent, Process, Processes, RowKey, Rows, Span, SpanEnd, TOO_MANY, Timeline, losses,

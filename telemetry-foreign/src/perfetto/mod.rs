@@ -8,7 +8,6 @@
 mod fields;
 mod names;
 mod packets;
-mod proto;
 mod values;
 mod write;
 

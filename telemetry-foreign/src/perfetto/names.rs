@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 
 use super::fields::{interned, packet};
-use super::proto::{bytes, message, number};
+use crate::common::proto::{bytes, message, number};
 
 /// The most strings of values that are interned. Further ones are written each time.
 const MAX_STRINGS: usize = 1 << 16;

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
 use super::fields::{packet, trace};
-use super::proto::{bytes, message};
+use crate::common::proto::{bytes, message};
 
 /// Packets are written when there are this many bytes of them.
 const MAX_BUFFERED: usize = 128 << 10;

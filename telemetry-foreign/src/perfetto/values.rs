@@ -4,7 +4,7 @@ use telemetry_decode::{Event, RawStr, Value};
 
 use super::fields::{annotation, event};
 use super::names::Names;
-use super::proto::{bytes, fixed, message, number};
+use crate::common::proto::{bytes, fixed, message, number};
 
 /// Appends the parameters of an event, by the numbers of their names.
 #[inline]

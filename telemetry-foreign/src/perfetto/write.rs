@@ -8,8 +8,8 @@ use telemetry_decode::{Event, Events, Session};
 use super::fields::{annotation, clock, defaults, event, packet, sequence, track};
 use super::names::Names;
 use super::packets::Packets;
-use super::proto::{bytes, message, number};
 use super::values::{annotation, annotations};
+use crate::common::proto::{bytes, message, number};
 use crate::common::written::Written;
 use crate::timeline::{
     Held, PerEvent, Process, Processes, RowKey, Rows, Span, SpanEnd, TOO_MANY, Timeline, losses,

@@ -1,12 +1,11 @@
 //! Stacks in events, added up for flame graphs.
 
 use hashbrown::HashMap;
-use telemetry_decode::{Event, Value};
-use telemetry_schema::{Count, Param};
+use telemetry_decode::Event;
 
 use super::axis::Series;
 use super::flames::FLAME_SHIFT;
-use crate::stats::is_number;
+use crate::stacks::StackRole;
 
 /// The maximum of nodes in all graphs. Stacks that need more are counted as dropped.
 const MAX_NODES: usize = 20_000;
@@ -14,29 +13,17 @@ const MAX_NODES: usize = 20_000;
 /// The maximum of frames of a stack.
 const MAX_FRAMES: usize = 200;
 
-/// Names of lists that are stacks.
-const STACKS: [&str; 2] = ["stack", "frames"];
-
 /// The stacks of all events that have some.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     /// By number of the event type.
-    roles: Vec<Option<Option<Role>>>,
+    roles: Vec<Option<Option<StackRole>>>,
     /// By number of the event type, and of the thread.
     pub(crate) graphs: HashMap<(u32, u32), Graph>,
     pub(crate) names: Vec<String>,
     by_name: HashMap<String, u32>,
     nodes: usize,
     pub(crate) dropped: u64,
-}
-
-/// How the stacks of a type of event are taken.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Role {
-    stack: usize,
-    /// Parameter with bytes, which are the weight; otherwise each event counts as one.
-    bytes: Option<usize>,
-    is_outermost_first: bool,
 }
 
 /// Stacks of one type of event on one thread.
@@ -66,7 +53,7 @@ impl Stacks {
             Some(Some(None)) => {}
             Some(Some(Some(role))) => self.add(*role, number, thread, at, event),
             _ => {
-                let role = role_of(event);
+                let role = StackRole::of(event);
                 self.roles.resize(self.roles.len().max(number as usize + 1), None);
                 self.roles[number as usize] = Some(role);
                 if let Some(role) = role {
@@ -76,12 +63,10 @@ impl Stacks {
         }
     }
 
-    fn add(&mut self, role: Role, number: u32, thread: u32, at: usize, event: &Event<'_>) {
-        let Some(Value::Array(frames)) = event.value(role.stack) else { return };
-        let mut frames: Vec<u32> =
-            frames.iter().take(MAX_FRAMES).map(|frame| self.name(role.stack, &frame, event)).collect();
-        if !role.is_outermost_first {
-            frames.reverse();
+    fn add(&mut self, role: StackRole, number: u32, thread: u32, at: usize, event: &Event<'_>) {
+        let frames = role.frames(event, MAX_FRAMES, |text| self.name(text));
+        if frames.is_empty() {
+            return;
         }
         let weight = role.bytes.and_then(|bytes| event.value(bytes)?.as_u64());
         let graph = self.graphs.entry((number, thread)).or_default();
@@ -110,14 +95,7 @@ impl Stacks {
     }
 
     /// Returns the number of a frame's name.
-    fn name(&mut self, stack: usize, frame: &Value<'_>, event: &Event<'_>) -> u32 {
-        let text = event.numbers(stack).and_then(|numbers| event.string_of(numbers, frame));
-        let text = text.or_else(|| event.name_of_value(frame).and_then(|name| name.text()));
-        let text = match (text, frame) {
-            (Some(text), _) => text.to_string(),
-            (None, Value::Label(label)) => event.label(*label).unwrap_or_default().to_string(),
-            (None, frame) => frame.to_string(),
-        };
+    fn name(&mut self, text: String) -> u32 {
         if let Some(name) = self.by_name.get(&text) {
             return *name;
         }
@@ -135,16 +113,4 @@ impl Stacks {
     pub(crate) fn fold(&mut self) {
         self.graphs.values_mut().flat_map(|graph| &mut graph.nodes).for_each(|node| node.slices.fold());
     }
-}
-
-/// Returns how the stacks of a type of event are taken, if it has some.
-fn role_of(event: &Event<'_>) -> Option<Role> {
-    let params = &event.schema().params;
-    let is_stack = |param: &Param| param.count != Count::One && STACKS.contains(&param.name.as_str());
-    let stack = params.iter().position(is_stack)?;
-    let is_bytes =
-        |param: &Param| param.unit == "bytes" && param.count == Count::One && is_number(param.sort);
-    // Mono's stacks have the innermost frame last, but for samples.
-    let is_outermost_first = event.registry().name == "mono" && !event.name().starts_with("Sample");
-    Some(Role { stack, bytes: params.iter().position(is_bytes), is_outermost_first })
 }

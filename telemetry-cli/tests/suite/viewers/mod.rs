@@ -3,6 +3,7 @@
 
 mod docs;
 mod expected;
+mod flames;
 mod streams;
 mod trace_processor;
 mod traces;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 /// Appends a whole number.
 #[inline]
-pub(super) fn number(out: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     loop {
@@ -20,7 +20,7 @@ pub(super) fn number(out: &mut Vec<u8>, mut number: u64) {
 
 /// Appends a whole number that may be negative.
 #[inline]
-pub(super) fn signed(out: &mut Vec<u8>, value: i64) {
+pub(crate) fn signed(out: &mut Vec<u8>, value: i64) {
     if value < 0 {
         out.push(b'-');
     }
@@ -29,7 +29,7 @@ pub(super) fn signed(out: &mut Vec<u8>, value: i64) {
 
 /// Appends nanoseconds as microseconds, with all digits.
 #[inline]
-pub(super) fn microseconds(out: &mut Vec<u8>, ns: i64) {
+pub(crate) fn microseconds(out: &mut Vec<u8>, ns: i64) {
     if ns < 0 {
         out.push(b'-');
     }
@@ -46,7 +46,7 @@ pub(super) fn microseconds(out: &mut Vec<u8>, ns: i64) {
 
 /// Appends an address in hexadecimal, as text.
 #[inline]
-pub(super) fn address(out: &mut Vec<u8>, address: u64) {
+pub(crate) fn address(out: &mut Vec<u8>, address: u64) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.extend_from_slice(b"\"0x");
     let digits = (u64::BITS - address.leading_zeros()).div_ceil(4).max(1);
@@ -55,7 +55,7 @@ pub(super) fn address(out: &mut Vec<u8>, address: u64) {
 }
 
 /// Appends a float. JSON has no number for those that are not finite.
-pub(super) fn float(out: &mut Vec<u8>, x: f64, text: std::fmt::Arguments<'_>) {
+pub(crate) fn float(out: &mut Vec<u8>, x: f64, text: std::fmt::Arguments<'_>) {
     let written = match x {
         _ if x.is_finite() => out.write_fmt(text),
         _ if x.is_nan() => out.write_all(b"\"NaN\""),
@@ -66,7 +66,7 @@ pub(super) fn float(out: &mut Vec<u8>, x: f64, text: std::fmt::Arguments<'_>) {
 }
 
 /// Appends a text, with U+FFFD for bytes that are not UTF-8.
-pub(super) fn text(out: &mut Vec<u8>, text: &[u8]) {
+pub(crate) fn text(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
     for chunk in text.utf8_chunks() {
         escaped(out, chunk.valid().as_bytes());

@@ -2,7 +2,7 @@
 
 /// Appends a number in groups of seven bits, the lowest first.
 #[inline]
-pub(super) fn varint(out: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn varint(out: &mut Vec<u8>, mut number: u64) {
     while number > 0x7f {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -12,21 +12,21 @@ pub(super) fn varint(out: &mut Vec<u8>, mut number: u64) {
 
 /// Appends a field with an integer. Negative ones are given as two's complement.
 #[inline]
-pub(super) fn number(out: &mut Vec<u8>, field: u32, number: u64) {
+pub(crate) fn number(out: &mut Vec<u8>, field: u32, number: u64) {
     varint(out, u64::from(field) << 3);
     varint(out, number);
 }
 
 /// Appends a field of eight bytes.
 #[inline]
-pub(super) fn fixed(out: &mut Vec<u8>, field: u32, bits: u64) {
+pub(crate) fn fixed(out: &mut Vec<u8>, field: u32, bits: u64) {
     varint(out, u64::from(field) << 3 | 1);
     out.extend_from_slice(&bits.to_le_bytes());
 }
 
 /// Appends a field of bytes or text.
 #[inline]
-pub(super) fn bytes(out: &mut Vec<u8>, field: u32, bytes: &[u8]) {
+pub(crate) fn bytes(out: &mut Vec<u8>, field: u32, bytes: &[u8]) {
     varint(out, u64::from(field) << 3 | 2);
     varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
@@ -34,7 +34,7 @@ pub(super) fn bytes(out: &mut Vec<u8>, field: u32, bytes: &[u8]) {
 
 /// Appends a field with a message.
 #[inline]
-pub(super) fn message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec<u8>)) {
     varint(out, u64::from(field) << 3 | 2);
     // Most messages are short, so that their length takes one byte.
     let at = out.len();
