@@ -34,6 +34,7 @@
 
 pub mod chrome;
 mod common;
+pub mod ctf;
 pub mod flame;
 mod formats;
 pub mod ghc;

@@ -66,6 +66,7 @@ const FOREIGN: &[Room] = &[
     ("timeline", &["common"]),
     ("perfetto", &["common", "timeline"]),
     ("chrome", &["common", "timeline"]),
+    ("ctf", &["common", "timeline"]),
     ("flame", &["common"]),
 ];
 

@@ -6,19 +6,22 @@ mod stream;
 mod timeline;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use telemetry_decode::Order;
 use telemetry_decode::writer::Compress;
 use telemetry_foreign::chrome::ChromeTrace;
+use telemetry_foreign::ctf::CtfTrace;
 use telemetry_foreign::perfetto::PerfettoTrace;
 use telemetry_foreign::{Format, Timeline, Written};
 
 use crate::input::events::EventArgs;
 use crate::input::inputs::cannot_read;
 use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::folder::Folder;
 use crate::term::message::warning;
+use crate::term::output::cannot_write;
 use crate::term::progress::Progress;
 use crate::text::count;
 
@@ -28,9 +31,9 @@ written in time order. Events that the target format cannot represent are counte
 docs/formats.md lists what each format keeps. --to arrow writes tables, as docs/columns.md describes: with
 -d a file for each event that occurs and for each side table, else the table of the one event that passes the
 filter. Standard output gets it as an Arrow stream, a file as an Arrow file, which is also called Feather.
---to perfetto and --to chrome write traces for viewers, as docs/exports.md describes. Without --to, the name
-of the output tells the format: .tel, mpsio.log, .eventlog, .mlpd, .arrow, .feather, .pftrace,
-.perfetto-trace, .json, .json.gz.
+--to perfetto, --to chrome and --to ctf write traces for viewers, as docs/exports.md describes; with --to ctf,
+-d names the directory. Without --to, the name of the output tells the format: .tel, mpsio.log, .eventlog,
+.mlpd, .arrow, .feather, .pftrace, .perfetto-trace, .json, .json.gz, .ctf.
 
 Examples:
   telemetry convert --to telemetry -o gc.tel mpsio.log      another system's log as a stream
@@ -39,6 +42,7 @@ Examples:
   telemetry convert --to mps --kind Trace gc.tel | mpseventcnv -f -
   telemetry convert -o gc.pftrace gc.tel                    a trace for Perfetto
   telemetry convert -o gc.json.gz gc.tel                    a trace for Chrome's and other viewers
+  telemetry convert -d trace.ctf gc.tel                     a trace for babeltrace2 and Trace Compass
   telemetry convert --to arrow -d tables gc.tel             tables/PoolInit.arrow, tables/TraceStart.arrow, ...
   telemetry convert --to arrow --event PoolInit gc.tel | python pools.py";
 
@@ -52,6 +56,7 @@ enum To {
     Arrow,
     Perfetto,
     Chrome,
+    Ctf,
 }
 
 /// Convert streams and other systems' logs to another format
@@ -62,7 +67,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<To>,
 
-    /// With --to arrow: write a file for each table to this directory; they appear on success
+    /// With --to arrow: write a file for each table to this directory; they appear on success. With
+    /// --to ctf: write the trace to this directory, which is replaced only on success
     #[arg(short = 'd', long, value_name = "DIR", conflicts_with = "output")]
     directory: Option<PathBuf>,
 
@@ -82,8 +88,10 @@ impl Run for Args {
                 "--compress is for --to telemetry: other formats have no compressed blocks",
             ));
         }
-        if self.directory.is_some() && to != To::Arrow {
-            return Err(Failure::new("-d is for --to arrow: other formats have all events in one file"));
+        if self.directory.is_some() && !matches!(to, To::Arrow | To::Ctf) {
+            return Err(Failure::new(
+                "-d is for --to arrow and ctf: other formats have all events in one file",
+            ));
         }
         match to {
             To::Telemetry => self.write(None, context),
@@ -96,12 +104,13 @@ impl Run for Args {
                 let is_compressed = self.output_name().is_some_and(|name| name.ends_with(".gz"));
                 self.write_timeline(context, |out| Box::new(ChromeTrace::new(out, is_compressed)))
             }
+            To::Ctf => self.write_ctf(context),
         }
     }
 }
 
 /// Endings of the names of files, and their formats.
-const ENDINGS: [(&str, To); 10] = [
+const ENDINGS: [(&str, To); 11] = [
     (".tel", To::Telemetry),
     ("mpsio.log", To::Mps),
     (".eventlog", To::GhcEventlog),
@@ -112,6 +121,7 @@ const ENDINGS: [(&str, To); 10] = [
     (".perfetto-trace", To::Perfetto),
     (".json", To::Chrome),
     (".json.gz", To::Chrome),
+    (".ctf", To::Ctf),
 ];
 
 impl Args {
@@ -120,7 +130,8 @@ impl Args {
         if let Some(to) = self.to {
             return Ok(to);
         }
-        let name = self.output_name();
+        let directory = self.directory.as_ref().and_then(|path| path.file_name()?.to_str());
+        let name = directory.or_else(|| self.output_name());
         let found = name.and_then(|name| ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)));
         found.map(|(_, to)| *to).ok_or_else(|| {
             let what = match name {
@@ -176,6 +187,31 @@ impl Args {
         drop(progress);
         let written = written?.map_err(cannot_read)?;
         output.finish()?;
+        self.report_left_out(&written, context);
+        opened.end(context)
+    }
+
+    /// Writes a folder in the Common Trace Format.
+    fn write_ctf(&self, context: &mut Context) -> Ended {
+        let Some(path) = &self.directory else {
+            return Err(Failure::new("a trace in CTF is a directory; help: name one with -d DIR"));
+        };
+        let mut opened = self.common.open(Order::Time)?;
+        let is_trace = |path: &Path| {
+            let metadata = std::fs::read(path.join("metadata")).unwrap_or_default();
+            metadata.starts_with(b"/* CTF 1.8 */")
+        };
+        let folder = Folder::beside(path, is_trace)?;
+        let mut trace = CtfTrace::new(folder.temporary());
+        let mut failed = None;
+        opened.each(|event| {
+            if failed.is_none() {
+                failed = trace.event(event).err();
+            }
+        })?;
+        let written = failed.map_or_else(|| trace.finish(&opened.events), Err);
+        let written = written.map_err(|error| cannot_write(path, &error))?;
+        folder.finish()?;
         self.report_left_out(&written, context);
         opened.end(context)
     }

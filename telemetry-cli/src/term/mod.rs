@@ -7,6 +7,7 @@ mod bar;
 pub(crate) mod color;
 pub(crate) mod ended;
 pub(crate) mod exit;
+pub(crate) mod folder;
 pub(crate) mod installed;
 pub(crate) mod interrupt;
 pub(crate) mod json;

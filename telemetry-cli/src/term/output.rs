@@ -340,17 +340,19 @@ fn open_file(path: &Path) -> io::Result<Target> {
     Ok(Target::Replace(file, temporary, path))
 }
 
-/// The temporary files that this run is writing.
+/// The temporary files and folders that this run is writing.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+pub(super) fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes the temporary files, and directories made for them, if the command ends early.
 fn remove_unfinished() {
     for path in unfinished().drain(..) {
-        let _ = std::fs::remove_file(path);
+        if std::fs::remove_file(&path).is_err() {
+            let _ = std::fs::remove_dir_all(path);
+        }
     }
     remove_empty();
 }

@@ -33,6 +33,7 @@ const READERS: &[&str] = &[
     "convert --to ghc-eventlog FILE",
     "convert --to perfetto FILE",
     "convert --to chrome FILE",
+    "convert --to ctf -d trace FILE",
     "validate FILE",
     "validate --json FILE",
     #[cfg(feature = "parquet")]

@@ -159,7 +159,7 @@ pub(super) fn float(x: f64) -> String {
 }
 
 /// Returns the nanoseconds since 1970 of a time in UTC.
-fn nanoseconds(time: &str) -> i64 {
+pub(super) fn nanoseconds(time: &str) -> i64 {
     let part = |range: std::ops::Range<usize>| time[range].parse::<i64>().unwrap();
     let (year, month, day) = (part(0..4), part(5..7), part(8..10));
     // Days from 1 March of year 0.
