@@ -10,15 +10,18 @@ use std::time::Duration;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::net::TcpStream;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, mpsc, oneshot};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::access::ClientAccess;
+use crate::access::{ClientAccess, tls_problem};
 use crate::log;
 use crate::segment::{Host, SegmentName};
 use crate::store::{Put, StoreError};
-use crate::wire::{self, DATA_LEN, Done, Hello, Kind, Message, Outcome, Segment, Status, Version, Welcome};
+use crate::wire::{
+    self, DATA_LEN, Done, Hello, Kind, Message, Outcome, Reply, Segment, Status, Version, Welcome,
+};
 
 /// How long the collector may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(20);
@@ -36,6 +39,24 @@ pub struct Remote {
     newest: Version,
     link: AsyncMutex<Option<Arc<Link>>>,
     status: Arc<Mutex<Status>>,
+    /// Takes what the collector asks, if it may ask.
+    asked: Mutex<Option<mpsc::Sender<Asked>>>,
+}
+
+/// A request of the collector.
+pub struct Asked {
+    /// What it asks.
+    pub request: wire::Request,
+    replies: mpsc::Sender<Reply>,
+}
+
+impl Asked {
+    /// Answers what the program said, or why it was not done.
+    pub async fn reply(self, outcome: Result<String, String>) {
+        let (is_done, text) = outcome.map_or_else(|why| (false, why), |said| (true, said));
+        // If the connection has ended, the collector says so.
+        let _ = self.replies.send(Reply { number: self.request.number, is_done, text }).await;
+    }
 }
 
 /// One connection.
@@ -106,6 +127,7 @@ impl Remote {
             newest,
             link: AsyncMutex::default(),
             status: Arc::default(),
+            asked: Mutex::default(),
         })
     }
 
@@ -142,6 +164,11 @@ impl Remote {
     /// Tells the collector the state of the spool, with the next sign of life.
     pub fn set_status(&self, status: Status) {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+
+    /// Takes requests of the collector from the next connection on.
+    pub fn take_requests(&self, to: mpsc::Sender<Asked>) {
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(to);
     }
 
     fn wrong(&self, why: &str) -> StoreError {
@@ -191,13 +218,25 @@ impl Remote {
         let pending = Pending::default();
         let permits = (window >> 10).clamp(1, u64::from(u32::MAX >> 4));
         let status = self.status.clone();
-        let sender = Sender { write, queue, pending: pending.clone(), next: 0, status, told: None };
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let asked = asked.filter(|_| version.has_requests());
+        let (to_replies, replies) = mpsc::channel(8);
+        let sender = Sender {
+            write,
+            queue,
+            replies,
+            pending: pending.clone(),
+            next: 0,
+            status,
+            told: None,
+            takes_requests: asked.is_some(),
+        };
         let sending = tokio::spawn(sender.run());
         let window = Arc::new(Semaphore::new(permits as usize));
         let link = Link { requests, window: window.clone(), permits, max_segment, pending: pending.clone() };
         let prefix = format!("tls://{}", self.address);
         tokio::spawn(async move {
-            let why = receive(read, &pending).await;
+            let why = receive(read, &pending, asked.as_ref(), to_replies).await;
             sending.abort();
             let _ = sending.await;
             window.close();
@@ -220,7 +259,12 @@ async fn message(from: &mut (impl tokio::io::AsyncRead + Unpin)) -> io::Result<M
 }
 
 /// Takes answers to the end of the connection. Returns why it has ended.
-async fn receive(mut from: ReadHalf<TlsStream<TcpStream>>, pending: &Pending) -> String {
+async fn receive(
+    mut from: ReadHalf<TlsStream<TcpStream>>,
+    pending: &Pending,
+    asked: Option<&mpsc::Sender<Asked>>,
+    replies: mpsc::Sender<Reply>,
+) -> String {
     loop {
         let message = match tokio::time::timeout(SILENCE, message(&mut from)).await {
             Ok(Ok(message)) => message,
@@ -240,6 +284,13 @@ async fn receive(mut from: ReadHalf<TlsStream<TcpStream>>, pending: &Pending) ->
                 let _ = reply.map(|reply| reply.send(Ok(put)));
             }
             Message::Alive => {}
+            Message::Request(request) => {
+                let asking = Asked { request, replies: replies.clone() };
+                let Some(to) = asked else { return "the collector sent a wrong message".to_owned() };
+                if let Err(TrySendError::Full(asking) | TrySendError::Closed(asking)) = to.try_send(asking) {
+                    asking.reply(Err("too many requests wait".to_owned())).await;
+                }
+            }
             Message::Bye(bye) if bye.is_passing => {
                 return format!("the collector closed for now: {}", bye.text);
             }
@@ -258,6 +309,9 @@ struct Sender {
     /// The state of the spool.
     status: Arc<Mutex<Status>>,
     told: Option<Status>,
+    takes_requests: bool,
+    /// Outcomes of requests.
+    replies: mpsc::Receiver<Reply>,
 }
 
 impl Sender {
@@ -271,10 +325,15 @@ impl Sender {
         let mut buffer = vec![0; 8 + DATA_LEN];
         loop {
             self.tell().await?;
-            match tokio::time::timeout(ALIVE, self.queue.recv()).await {
-                Ok(Some(request)) => self.segment(request, &mut buffer).await?,
-                Ok(None) => return Ok(()),
-                Err(_) => self.write.write_all(&Message::Alive.frame()).await?,
+            tokio::select! {
+                request = self.queue.recv() => match request {
+                    Some(request) => self.segment(request, &mut buffer).await?,
+                    None => return Ok(()),
+                },
+                Some(reply) = self.replies.recv() => {
+                    self.write.write_all(&Message::Reply(reply).frame()).await?;
+                }
+                () = tokio::time::sleep(ALIVE) => self.write.write_all(&Message::Alive.frame()).await?,
             }
             self.write.flush().await?;
         }
@@ -283,6 +342,7 @@ impl Sender {
     /// Tells the state of the spool, if it has changed.
     async fn tell(&mut self) -> io::Result<()> {
         let now = *self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Status { takes_requests: self.takes_requests, ..now };
         if self.told.replace(now) != Some(now) {
             self.write.write_all(&Message::Status(now).frame()).await?;
             self.write.flush().await?;
@@ -313,30 +373,5 @@ impl Sender {
             left -= part as u64;
         }
         Ok(())
-    }
-}
-
-/// Says why TLS, or the connection, failed.
-fn tls_problem(error: &io::Error) -> String {
-    use rustls::AlertDescription as Alert;
-    let refused = |why: &str| format!("the collector refuses the certificate of this host: {why}");
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        Some(rustls::Error::AlertReceived(alert)) => match alert {
-            Alert::CertificateRevoked => refused("it is revoked"),
-            Alert::CertificateExpired => refused("it has expired, or is not valid yet"),
-            Alert::UnknownCA => refused("it is of an unknown authority"),
-            Alert::CertificateRequired => "the collector expects a certificate of this host".to_owned(),
-            Alert::BadCertificate | Alert::CertificateUnknown | Alert::DecryptError => refused("it is wrong"),
-            alert => format!("the collector refuses TLS: {alert:?}"),
-        },
-        Some(rustls::Error::InvalidCertificate(error)) => {
-            format!("this host does not trust the certificate of the collector: {error}")
-        }
-        Some(rustls::Error::InvalidMessage(_)) => "it does not speak TLS".to_owned(),
-        Some(error) => error.to_string(),
-        None if error.kind() == io::ErrorKind::UnexpectedEof => {
-            "the collector closed the connection".to_owned()
-        }
-        None => error.to_string(),
     }
 }

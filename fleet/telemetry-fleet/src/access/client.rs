@@ -81,3 +81,28 @@ impl Keys {
         Ok(Keys { config: Arc::new(config), token })
     }
 }
+
+/// Says why TLS, or the connection, failed.
+pub(crate) fn tls_problem(error: &std::io::Error) -> String {
+    use rustls::AlertDescription as Alert;
+    let refused = |why: &str| format!("the collector refuses the certificate of this host: {why}");
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::AlertReceived(alert)) => match alert {
+            Alert::CertificateRevoked => refused("it is revoked"),
+            Alert::CertificateExpired => refused("it has expired, or is not valid yet"),
+            Alert::UnknownCA => refused("it is of an unknown authority"),
+            Alert::CertificateRequired => "the collector expects a certificate of this host".to_owned(),
+            Alert::BadCertificate | Alert::CertificateUnknown | Alert::DecryptError => refused("it is wrong"),
+            alert => format!("the collector refuses TLS: {alert:?}"),
+        },
+        Some(rustls::Error::InvalidCertificate(error)) => {
+            format!("this host does not trust the certificate of the collector: {error}")
+        }
+        Some(rustls::Error::InvalidMessage(_)) => "it does not speak TLS".to_owned(),
+        Some(error) => error.to_string(),
+        None if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            "the collector closed the connection".to_owned()
+        }
+        None => error.to_string(),
+    }
+}

@@ -8,6 +8,7 @@ mod pem;
 mod server;
 mod token;
 
+pub(crate) use client::tls_problem;
 pub use client::{ClientAccess, ClientFiles};
 pub(crate) use server::{Peer, refusal};
 pub use server::{ServerAccess, ServerFiles};

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use telemetry_fleet::access::{ServerAccess, ServerFiles};
+#[cfg(unix)]
+use telemetry_fleet::collect::Admin;
 use telemetry_fleet::collect::{Collector, Limits, allow_many_files};
 use telemetry_fleet::store::Store;
 use telemetry_fleet::wire::Version;
@@ -46,6 +48,11 @@ pub(crate) struct Collect {
     /// Loopback address that serves metrics for Prometheus, at /metrics
     #[arg(long, value_name = "ADDR")]
     metrics: Option<SocketAddr>,
+
+    /// Unix socket for `telemetry-fleet control`, for the user of this process alone
+    #[cfg(unix)]
+    #[arg(long, value_name = "PATH")]
+    admin: Option<PathBuf>,
 
     /// File with these options, as keys in TOML; those of the command line win
     #[arg(long, value_name = "FILE")]
@@ -169,13 +176,34 @@ impl Collect {
             }
             None => None,
         };
+        #[cfg(unix)]
+        let admin = match &self.admin {
+            Some(path) => {
+                let admin = Admin::bind(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                Some(Aborted(tokio::spawn(collector.admin(admin))))
+            }
+            None => None,
+        };
         log::line(format_args!("collecting at tls://{address}"));
         Ok(move |stop| -> Serving {
             Box::pin(async move {
                 collector.run(listener, stop).await;
                 drop(page);
+                #[cfg(unix)]
+                drop(admin);
             })
         })
+    }
+}
+
+/// A task that ends when this is dropped.
+#[cfg(unix)]
+struct Aborted(tokio::task::JoinHandle<()>);
+
+#[cfg(unix)]
+impl Drop for Aborted {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

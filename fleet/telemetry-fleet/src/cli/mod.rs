@@ -3,6 +3,8 @@
 mod access;
 mod collect;
 mod config;
+#[cfg(unix)]
+mod control;
 mod ship;
 mod signals;
 mod token;
@@ -24,6 +26,8 @@ enum Command {
     Ship(ship::Ship),
     Collect(collect::Collect),
     Token(token::Token),
+    #[cfg(unix)]
+    Control(control::Control),
 }
 
 /// Runs the command.
@@ -42,6 +46,8 @@ pub(crate) fn run() -> Result<ExitCode, String> {
             _ => Err("the command has changed".to_owned()),
         }),
         Command::Token(token) => token.run(),
+        #[cfg(unix)]
+        Command::Control(control) => control.run(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use telemetry_fleet::daemon::{Listen, Service, Settings};
+use telemetry_fleet::daemon::{Allow, Listen, Service, Settings};
 use telemetry_fleet::destination::Destination;
 use telemetry_fleet::remote::Remote;
 use telemetry_fleet::segment::Host;
@@ -88,6 +88,14 @@ pub(crate) struct Ship {
 
     #[command(flatten)]
     access: ClientOptions,
+
+    /// What the collector may ask of a program: `flush`, `snapshot`, words of `telemetry control`
+    #[arg(long, value_name = "PROGRAM=REQUEST,…", help_heading = "Requests")]
+    allow: Vec<Allow>,
+
+    /// The command `telemetry`, which asks programs
+    #[arg(long, value_name = "PATH", default_value = "telemetry", help_heading = "Requests")]
+    control_command: PathBuf,
 
     /// Newest version of the protocol to speak, to go back after an upgrade
     #[arg(long, value_name = "VERSION", default_value_t = Version::NEWEST, help_heading = "Collector")]
@@ -179,6 +187,8 @@ impl Ship {
             max_len: self.segment_size << 20,
             max_age: Duration::from_secs(self.segment_age),
             spool_limit: self.spool_limit << 20,
+            allow: self.allow.clone(),
+            command: self.control_command.clone(),
         })
     }
 

@@ -10,17 +10,17 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::spawn_blocking;
-use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::access::Peer;
+use crate::collect::greet::Known;
 use crate::collect::incoming::{NotTaken, Received};
+use crate::collect::requests::Joined;
 use crate::collect::server::Collector;
-use crate::failpoint::failpoint;
+use crate::collect::task::Task;
 use crate::log;
 use crate::segment::{Host, Inspector, SegmentName};
-use crate::store::Put;
-use crate::wire::{Bye, Done, Hello, Kind, Message, Outcome, Segment, Version, Welcome, data, read_header};
+use crate::wire::{Bye, Done, Kind, Message, Outcome, Segment, Status, Version, data, read_header};
 
 /// How long a peer may take to read an answer, and how often it gets a sign of life.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -30,14 +30,6 @@ const ALIVE: Duration = Duration::from_secs(15);
 const SEGMENT: Duration = Duration::from_secs(60);
 const SLOWEST: u64 = 16 << 10;
 
-/// The connection of a host that is known.
-pub(crate) struct Known {
-    pub(crate) host: Host,
-    peer: Peer,
-    version: Version,
-    stream: TlsStream<TcpStream>,
-}
-
 /// Why a connection ends.
 enum End {
     /// The host closed it, or it failed: what to log.
@@ -46,83 +38,6 @@ enum End {
     Wrong(String),
     /// The collector cannot go on for now. The host is told.
     Later(String),
-}
-
-/// Finds out who connects.
-///
-/// # Errors
-/// Why it is refused. It has been told.
-pub(crate) async fn greet(collector: &Collector, tcp: TcpStream) -> Result<Known, String> {
-    let config = collector.access.tls(|problem| {
-        log::line(format_args!("warning: files for TLS have changed and are not used: {problem}"));
-    });
-    // Small frames answer large ones; none should wait for more.
-    let _ = tcp.set_nodelay(true);
-    let mut stream = TlsAcceptor::from(config).accept(tcp).await.map_err(|error| tls_problem(&error))?;
-    let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
-    let certificates = certificates.iter().map(|one| one.clone().into_owned()).collect();
-    let hello = match read_header(&mut stream).await {
-        Ok((Kind::Hello, len)) => {
-            let mut payload = Vec::new();
-            data(&mut stream, len, &mut payload).await.map_err(|error| error.to_string())?;
-            Message::parse(Kind::Hello, &payload)
-        }
-        Ok((kind, _)) => Err(format!("it began with a frame {kind:?}, expected Hello")),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            return Err("it closed the connection before it said who it is".to_owned());
-        }
-        Err(error) => Err(error.to_string()),
-    };
-    let checked = hello.and_then(|hello| {
-        let Message::Hello(hello) = hello else { return Err("it sent no Hello".to_owned()) };
-        check(collector, hello, certificates)
-    });
-    let (host, peer, version) = match checked {
-        Ok(checked) => checked,
-        Err(why) => {
-            let bye = Message::Bye(Bye { is_passing: false, text: why.clone() });
-            let _ = stream.write_all(&bye.frame()).await;
-            let _ = stream.shutdown().await;
-            return Err(why);
-        }
-    };
-    let (window, max_segment) = (collector.window(), collector.limits.segment);
-    let welcome = Message::Welcome(Welcome { version, window, max_segment });
-    stream.write_all(&welcome.frame()).await.map_err(|error| error.to_string())?;
-    stream.flush().await.map_err(|error| error.to_string())?;
-    Ok(Known { host, peer, version, stream })
-}
-
-type Checked = (Host, Peer, Version);
-
-fn check(
-    collector: &Collector,
-    hello: Hello,
-    certificates: Vec<rustls::pki_types::CertificateDer<'static>>,
-) -> Result<Checked, String> {
-    let Hello { versions, host, token } = hello;
-    let version = Version::agree(collector.versions, versions).ok_or_else(|| {
-        format!(
-            "it speaks the versions {} to {} of the protocol, expected one of {} to {}",
-            versions.0, versions.1, collector.versions.0, collector.versions.1
-        )
-    })?;
-    let host: Host = host.parse()?;
-    let peer = Peer { certificates, token };
-    collector.access.check(&host, &peer).map_err(|why| format!("host `{host}`: {why}"))?;
-    Ok((host, peer, version))
-}
-
-/// Says why TLS failed.
-fn tls_problem(error: &io::Error) -> String {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        Some(rustls::Error::InvalidMessage(_)) => "it does not speak TLS".to_owned(),
-        Some(error) => crate::access::refusal(error),
-        None if error.kind() == io::ErrorKind::UnexpectedEof => {
-            "it closed the connection during the handshake of TLS".to_owned()
-        }
-        None => format!("the handshake of TLS failed: {error}"),
-    }
 }
 
 impl Known {
@@ -149,8 +64,17 @@ impl Known {
         let writer = tokio::spawn(answer(write, queue));
         let permits = (collector.window() >> 10) as usize;
         let window = Arc::new(Semaphore::new(permits));
-        let mut receiver =
-            Receiver { collector, host, peer, version, answers, window: window.clone(), permits, stop };
+        let mut receiver = Receiver {
+            collector,
+            host,
+            peer,
+            version,
+            answers,
+            window: window.clone(),
+            permits,
+            stop,
+            joined: None,
+        };
         let end = receiver.run(&mut read).await;
         let host = receiver.host.clone();
         let bye = match end {
@@ -223,6 +147,8 @@ struct Receiver {
     window: Arc<Semaphore>,
     permits: usize,
     stop: watch::Receiver<bool>,
+    /// Set if the host takes requests.
+    joined: Option<Joined>,
 }
 
 impl Receiver {
@@ -240,7 +166,13 @@ impl Receiver {
                     Ok(Message::Segment(segment)) => self.segment(read, segment).await,
                     Ok(Message::Alive) => Ok(()),
                     Ok(Message::Status(status)) => {
-                        self.collector.figures.status(&self.host, status);
+                        self.status(status);
+                        Ok(())
+                    }
+                    Ok(Message::Reply(reply)) if self.version.has_requests() => {
+                        if let Some(joined) = &self.joined {
+                            joined.reply(reply);
+                        }
                         Ok(())
                     }
                     Ok(_) => Err(End::Wrong(format!("it sent a frame {kind:?} between segments"))),
@@ -252,6 +184,13 @@ impl Receiver {
             if let Err(end) = ended {
                 return end;
             }
+        }
+    }
+
+    fn status(&mut self, status: Status) {
+        self.collector.figures.status(&self.host, status);
+        if status.takes_requests && self.version.has_requests() && self.joined.is_none() {
+            self.joined = Some(self.collector.requests.join(&self.host, self.answers.clone()));
         }
     }
 
@@ -386,95 +325,5 @@ fn closed(error: &io::Error) -> End {
         io::ErrorKind::UnexpectedEof => End::Closed(None),
         io::ErrorKind::InvalidData => End::Wrong(error.to_string()),
         _ => End::Closed(Some(error.to_string())),
-    }
-}
-
-/// Stores a segment and answers.
-struct Task {
-    collector: Arc<Collector>,
-    number: u32,
-    name: SegmentName,
-    len: u64,
-    answers: mpsc::Sender<Message>,
-}
-
-impl Task {
-    async fn run(self, received: Received) {
-        let figures = &self.collector.figures;
-        figures.pending.fetch_add(self.len, Ordering::Relaxed);
-        let done = self.stored(received).await;
-        figures.pending.fetch_sub(self.len, Ordering::Relaxed);
-        let Some((outcome, text)) = done else { return };
-        let count = match outcome {
-            Outcome::Stored => &figures.stored,
-            Outcome::WasThere => &figures.were_there,
-            Outcome::Differs | Outcome::Refused => {
-                log::line(format_args!("host `{}`: refused segment {}: {text}", self.name.host, self.name));
-                &figures.refused
-            }
-        };
-        count.fetch_add(1, Ordering::Relaxed);
-        failpoint("collect-answer");
-        let _ = self.answers.send(Message::Done(Done { number: self.number, outcome, text })).await;
-    }
-
-    /// Returns `None` if the segment is neither stored nor refused.
-    async fn stored(&self, received: Received) -> Option<(Outcome, String)> {
-        let is_dir = self.collector.store.dir().is_some();
-        failpoint("collect-received");
-        let ended = spawn_blocking(move || received.end(is_dir)).await;
-        let (file, events) = match ended {
-            Ok(Ok(ended)) => ended,
-            Ok(Err(NotTaken::Wrong(why))) => return Some((Outcome::Refused, why)),
-            Ok(Err(NotTaken::Io(error))) => {
-                self.failed(&error.to_string()).await;
-                return None;
-            }
-            Err(_) => return None,
-        };
-        failpoint("collect-before-put");
-        let mut wait = Duration::from_secs(1);
-        // The peer may have gone. It sends the segment again.
-        while !self.answers.is_closed() {
-            let put = if is_dir {
-                self.collector.store.take(&self.name, &file.0).await
-            } else {
-                let _memory = self.collector.memory(self.len).await?;
-                self.collector.store.put(&self.name, &file.0).await
-            };
-            let figures = &self.collector.figures;
-            match put {
-                Ok(Put::Stored) => {
-                    failpoint("collect-after-put");
-                    figures.bytes.fetch_add(self.len, Ordering::Relaxed);
-                    figures.events.fetch_add(events, Ordering::Relaxed);
-                    return Some((Outcome::Stored, String::new()));
-                }
-                Ok(Put::WasThere) => return Some((Outcome::WasThere, String::new())),
-                Ok(Put::Differs) => {
-                    return Some((Outcome::Differs, "the store has another segment of this name".to_owned()));
-                }
-                Ok(Put::Refused(why)) => return Some((Outcome::Refused, why)),
-                Err(error) => {
-                    figures.store_errors.fetch_add(1, Ordering::Relaxed);
-                    log::line(format_args!(
-                        "host `{}`: {error}; tried again in {} s",
-                        self.name.host,
-                        wait.as_secs()
-                    ));
-                }
-            }
-            tokio::time::sleep(wait).await;
-            wait = (wait * 2).min(Duration::from_secs(30));
-        }
-        None
-    }
-
-    /// Ends the connection, so that the host sends the segment again.
-    async fn failed(&self, why: &str) {
-        self.collector.figures.store_errors.fetch_add(1, Ordering::Relaxed);
-        log::line(format_args!("host `{}`: cannot write: {why}", self.name.host));
-        let text = format!("the collector cannot write: {why}");
-        let _ = self.answers.send(Message::Bye(Bye { is_passing: true, text })).await;
     }
 }

@@ -3,11 +3,18 @@
 //! May use everything but what ships. Memory is bounded: [`connection`] reads no further than the
 //! store has taken, and [`places`] bounds the number of connections.
 
+#[cfg(unix)]
+mod admin;
 mod connection;
 mod figures;
+mod greet;
 mod incoming;
 mod places;
+mod requests;
 mod server;
+mod task;
 
+#[cfg(unix)]
+pub use admin::Admin;
 pub use figures::Figures;
 pub use server::{Collector, Limits, allow_many_files};

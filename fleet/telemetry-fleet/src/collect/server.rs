@@ -12,10 +12,11 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::access::ServerAccess;
-use crate::collect::connection;
 use crate::collect::figures::Figures;
+use crate::collect::greet::greet;
 use crate::collect::incoming::Incoming;
 use crate::collect::places::Places;
+use crate::collect::requests::Requests;
 use crate::log;
 use crate::store::Store;
 use crate::wire::{Version, WINDOW};
@@ -64,6 +65,7 @@ pub struct Collector {
     /// Kibibytes of segments that may be in memory.
     pub(crate) memory: Semaphore,
     places: Arc<Places>,
+    pub(crate) requests: Arc<Requests>,
 }
 
 impl Collector {
@@ -94,12 +96,19 @@ impl Collector {
             figures: Arc::default(),
             incoming,
             memory: Semaphore::new(MEMORY >> 10),
+            requests: Arc::default(),
         })
     }
 
     /// Returns what it has done.
     pub fn figures(&self) -> Arc<Figures> {
         self.figures.clone()
+    }
+
+    /// Serves operators until this is dropped.
+    #[cfg(unix)]
+    pub fn admin(&self, admin: crate::collect::Admin) -> impl Future<Output = ()> + Send + use<> {
+        admin.serve(self.requests.clone())
     }
 
     /// Waits for memory to hold a segment. Each waits for its turn, so a long one is not starved.
@@ -144,7 +153,7 @@ impl Collector {
     ) {
         let place = self.places.unknown();
         let known = tokio::select! {
-            known = tokio::time::timeout(self.limits.hello, connection::greet(&self, tcp)) => known,
+            known = tokio::time::timeout(self.limits.hello, greet(&self, tcp)) => known,
             () = place.replaced() => return self.refused(peer, "it did not say who it is, and others wait"),
         };
         let known = match known {

@@ -4,11 +4,14 @@
 //! May use everything but the collector. Threads of their own read programs and directories,
 //! because these block; one task sends.
 
+mod allow;
 mod figures;
 mod live;
 mod queue;
+mod requests;
 mod send;
 mod service;
 mod watch;
 
+pub use allow::Allow;
 pub use service::{Listen, Service, Settings};

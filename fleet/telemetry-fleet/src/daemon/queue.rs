@@ -217,7 +217,12 @@ impl Queue {
         let state = self.state();
         let starts = state.waiting.keys().map(|key| key.1).chain(state.sending.values().copied());
         let oldest_ns = starts.min().unwrap_or(0);
-        Status { spool: state.bytes, oldest_ns, shed: self.figures.shed_events.load(Ordering::Relaxed) }
+        Status {
+            spool: state.bytes,
+            oldest_ns,
+            shed: self.figures.shed_events.load(Ordering::Relaxed),
+            takes_requests: false,
+        }
     }
 
     /// Says whether all segments are sent.

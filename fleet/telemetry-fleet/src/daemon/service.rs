@@ -11,17 +11,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use crate::daemon::allow::Allow;
 use crate::daemon::figures::Figures;
 use crate::daemon::live::{Live, TICK};
 use crate::daemon::queue::Queue;
+use crate::daemon::requests::answer;
 use crate::daemon::send::send;
 use crate::daemon::watch::Watch;
 use crate::destination::Destination;
 use crate::log;
 use crate::metrics::Page;
+use crate::remote::Asked;
 use crate::segment::Host;
 use crate::spool::Spool;
 
@@ -38,6 +41,10 @@ pub struct Settings {
     pub max_age: Duration,
     /// The most bytes of the spool.
     pub spool_limit: u64,
+    /// What a collector may ask of which programs.
+    pub allow: Vec<Allow>,
+    /// The command `telemetry`, which asks them.
+    pub command: PathBuf,
 }
 
 /// Where programs connect.
@@ -77,6 +84,9 @@ impl fmt::Display for Listen {
     }
 }
 
+/// Requests of a collector that wait.
+const MAX_REQUESTS: usize = 4;
+
 /// A shipper that runs until it is stopped.
 pub struct Service {
     live: Arc<Live>,
@@ -84,6 +94,8 @@ pub struct Service {
     to: Arc<Mutex<Destination>>,
     threads: Vec<JoinHandle<()>>,
     sending: tokio::task::JoinHandle<()>,
+    /// Takes what a collector asks.
+    requests: mpsc::Sender<Asked>,
     stop: watch::Sender<Option<Instant>>,
     sockets: Vec<PathBuf>,
 }
@@ -123,8 +135,20 @@ impl Service {
                 std::thread::sleep(TICK);
             }
         }));
-        let sending = tokio::spawn(send(queue, to.clone(), stopping));
-        Ok(Service { live, settings, to, threads, sending, stop, sockets })
+        let (requests, asked) = mpsc::channel(MAX_REQUESTS);
+        let service = Service {
+            sending: tokio::spawn(send(queue, to.clone(), stopping.clone())),
+            live,
+            settings,
+            to,
+            threads,
+            requests,
+            stop,
+            sockets,
+        };
+        service.take_requests();
+        tokio::spawn(answer(service.live.clone(), service.settings.clone(), asked, stopping));
+        Ok(service)
     }
 
     /// Changes what may change.
@@ -133,7 +157,18 @@ impl Service {
         self.live.queue.set_limit(settings.spool_limit);
         *self.to.lock().unwrap_or_else(PoisonError::into_inner) = settings.to.clone();
         *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = settings;
+        self.take_requests();
         self.live.queue.added.notify_one();
+    }
+
+    /// Tells a collector that it may ask, if anything is allowed.
+    fn take_requests(&self) {
+        let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Destination::Collector(collector) = &settings.to
+            && !settings.allow.is_empty()
+        {
+            collector.take_requests(self.requests.clone());
+        }
     }
 
     /// Returns what makes the page of metrics.

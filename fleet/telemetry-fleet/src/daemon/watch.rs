@@ -89,32 +89,16 @@ fn streams(dir: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
 /// Cuts a file into segments of the spool, then removes it.
 fn take(path: &Path, live: &Live, max_len: u64) -> io::Result<()> {
     let queue = &live.queue;
-    let add = |segments: Vec<Segment>| {
-        segments.iter().try_for_each(|segment| {
-            // Files wait where they are: nothing is shed for them.
-            while !queue.wait_for_space(segment.len, TICK) {
-                if live.is_stopping() {
-                    return Err(io::ErrorKind::Interrupted.into());
-                }
-            }
-            queue.add(segment)
-        })
-    };
-    let mut cutter = Cutter::new(queue.spool.open_dir(), queue.host.clone(), max_len);
-    let mut blocks = Blocks::new(File::open(path)?);
-    let mut damaged = 0;
-    while let Some(piece) = blocks.next()? {
-        match piece {
-            Piece::Block(block) => add(cutter.push(&block)?)?,
-            Piece::Damage(found, _) => {
-                let bytes = found.range.end - found.range.start;
-                damaged += bytes;
-                let at = found.range.start;
-                log::line(format_args!("warning: {}: {bytes} damaged bytes at offset {at}", path.display()));
+    let add = |segment: &Segment| {
+        // Files wait where they are: nothing is shed for them.
+        while !queue.wait_for_space(segment.len, TICK) {
+            if live.is_stopping() {
+                return Err(io::ErrorKind::Interrupted.into());
             }
         }
-    }
-    add(cutter.finish()?)?;
+        queue.add(segment)
+    };
+    let damaged = cut(path, live, max_len, add)?;
     failpoint("ship-before-file-removed");
     queue.figures.damaged.fetch_add(damaged, Ordering::Relaxed);
     if damaged == 0 {
@@ -124,4 +108,30 @@ fn take(path: &Path, live: &Live, max_len: u64) -> io::Result<()> {
     let mut kept = path.as_os_str().to_owned();
     kept.push(".damaged");
     fs::rename(path, kept)
+}
+
+/// Cuts a file into segments. Returns the number of damaged bytes.
+pub(crate) fn cut(
+    path: &Path,
+    live: &Live,
+    max_len: u64,
+    mut add: impl FnMut(&Segment) -> io::Result<()>,
+) -> io::Result<u64> {
+    let queue = &live.queue;
+    let mut cutter = Cutter::new(queue.spool.open_dir(), queue.host.clone(), max_len);
+    let mut blocks = Blocks::new(File::open(path)?);
+    let mut damaged = 0;
+    while let Some(piece) = blocks.next()? {
+        match piece {
+            Piece::Block(block) => cutter.push(&block)?.iter().try_for_each(&mut add)?,
+            Piece::Damage(found, _) => {
+                let bytes = found.range.end - found.range.start;
+                damaged += bytes;
+                let at = found.range.start;
+                log::line(format_args!("warning: {}: {bytes} damaged bytes at offset {at}", path.display()));
+            }
+        }
+    }
+    cutter.finish()?.iter().try_for_each(add)?;
+    Ok(damaged)
 }

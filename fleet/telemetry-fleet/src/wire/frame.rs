@@ -30,10 +30,14 @@ pub enum Kind {
     Bye = 7,
     /// The state of a spool.
     Status = 8,
+    /// A request to a program of the host.
+    Request = 9,
+    /// The outcome of a request.
+    Reply = 10,
 }
 
 impl Kind {
-    const ALL: [Kind; 8] = [
+    const ALL: [Kind; 10] = [
         Kind::Hello,
         Kind::Welcome,
         Kind::Segment,
@@ -42,6 +46,8 @@ impl Kind {
         Kind::Alive,
         Kind::Bye,
         Kind::Status,
+        Kind::Request,
+        Kind::Reply,
     ];
 }
 

@@ -95,6 +95,61 @@ pub struct Status {
     pub oldest_ns: u64,
     /// Events that the shipper shed.
     pub shed: u64,
+    /// Whether it takes requests. Since version 1.2.
+    pub takes_requests: bool,
+}
+
+/// What a collector asks a program of the host to do. Since version 1.2.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// A number that the answer repeats.
+    pub number: u32,
+    /// What to do.
+    pub ask: Ask,
+    /// The name of the program.
+    pub program: String,
+    /// Words of control, with spaces between them.
+    pub words: String,
+}
+
+/// What a program can be asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ask {
+    /// Switch on what the words name.
+    Set = 1,
+    /// Switch off what the words name.
+    Reset = 2,
+    /// Write everything to its sinks.
+    Flush = 3,
+    /// Send what it has in memory.
+    Snapshot = 4,
+}
+
+impl Ask {
+    /// All, by their numbers.
+    pub const ALL: [Ask; 4] = [Ask::Set, Ask::Reset, Ask::Flush, Ask::Snapshot];
+
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Ask::Set => "set",
+            Ask::Reset => "reset",
+            Ask::Flush => "flush",
+            Ask::Snapshot => "snapshot",
+        }
+    }
+}
+
+/// The outcome of a request. Since version 1.2.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The number of the request.
+    pub number: u32,
+    /// Whether the program did it.
+    pub is_done: bool,
+    /// What it said, or why it was not done, for a person.
+    pub text: String,
 }
 
 /// Any message but data.
@@ -108,6 +163,8 @@ pub enum Message {
     Alive,
     Bye(Bye),
     Status(Status),
+    Request(Request),
+    Reply(Reply),
 }
 
 impl Message {
@@ -146,11 +203,25 @@ impl Message {
                 put_text(&mut to, text);
                 Kind::Bye
             }
-            Message::Status(Status { spool, oldest_ns, shed }) => {
+            Message::Status(Status { spool, oldest_ns, shed, takes_requests }) => {
                 for number in [spool, oldest_ns, shed] {
                     to.extend_from_slice(&number.to_le_bytes());
                 }
+                to.push(u8::from(*takes_requests));
                 Kind::Status
+            }
+            Message::Request(Request { number, ask, program, words }) => {
+                to.extend_from_slice(&number.to_le_bytes());
+                to.push(*ask as u8);
+                put_text(&mut to, program);
+                put_text(&mut to, words);
+                Kind::Request
+            }
+            Message::Reply(Reply { number, is_done, text }) => {
+                to.extend_from_slice(&number.to_le_bytes());
+                to.push(u8::from(*is_done));
+                put_text(&mut to, text);
+                Kind::Reply
             }
         };
         let len = to.len() - 8;
@@ -187,7 +258,16 @@ impl Message {
                 Kind::Bye => Message::Bye(Bye { is_passing: from.take(1)? == [1], text: from.text()? }),
                 Kind::Status => {
                     let (spool, oldest_ns, shed) = (from.u64()?, from.u64()?, from.u64()?);
-                    Message::Status(Status { spool, oldest_ns, shed })
+                    let takes_requests = from.take(1) == Some(&[1]);
+                    Message::Status(Status { spool, oldest_ns, shed, takes_requests })
+                }
+                Kind::Request => {
+                    let (number, ask) = (from.u32()?, from.ask()?);
+                    Message::Request(Request { number, ask, program: from.text()?, words: from.text()? })
+                }
+                Kind::Reply => {
+                    let (number, is_done) = (from.u32()?, from.take(1)? == [1]);
+                    Message::Reply(Reply { number, is_done, text: from.text()? })
                 }
                 Kind::Data => return None,
             })
@@ -196,8 +276,11 @@ impl Message {
     }
 }
 
+/// The most bytes of a text in a message.
+pub const MAX_TEXT: usize = MAX_CONTROL / 4;
+
 fn put_text(to: &mut Vec<u8>, text: &str) {
-    let mut most = text.len().min(MAX_CONTROL / 4);
+    let mut most = text.len().min(MAX_TEXT);
     while !text.is_char_boundary(most) {
         most -= 1;
     }
@@ -232,6 +315,11 @@ impl From<'_> {
         let code = *self.take(1)?.first()?;
         let all = [Outcome::Stored, Outcome::WasThere, Outcome::Differs, Outcome::Refused];
         all.into_iter().find(|outcome| *outcome as u8 == code)
+    }
+
+    fn ask(&mut self) -> Option<Ask> {
+        let code = *self.take(1)?.first()?;
+        Ask::ALL.into_iter().find(|ask| *ask as u8 == code)
     }
 
     fn text(&mut self) -> Option<String> {

@@ -7,7 +7,9 @@ mod message;
 mod version;
 
 pub use frame::{DATA_LEN, Kind, MAX_CONTROL, data, header, read_header};
-pub use message::{Bye, Done, Hello, Message, Outcome, Segment, Status, Welcome};
+pub use message::{
+    Ask, Bye, Done, Hello, MAX_TEXT, Message, Outcome, Reply, Request, Segment, Status, Welcome,
+};
 pub use version::Version;
 
 /// Unacknowledged bytes of segments that a shipper may send.

@@ -25,6 +25,11 @@ impl Version {
         self >= Version { major: 1, minor: 2 }
     }
 
+    /// Says whether a peer understands requests.
+    pub fn has_requests(self) -> bool {
+        self >= Version { major: 1, minor: 2 }
+    }
+
     /// Returns the highest version in both ranges.
     pub fn agree(one: (Version, Version), other: (Version, Version)) -> Option<Version> {
         let (oldest, newest) = (one.0.max(other.0), one.1.min(other.1));

@@ -4,6 +4,8 @@ mod authority;
 #[cfg(all(unix, feature = "failpoints"))]
 mod chaos;
 mod collect;
+#[cfg(target_os = "linux")]
+mod control;
 #[cfg(unix)]
 mod daemon;
 mod deploy;
