@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of all published packages.
-const PACKAGES: [&str; 12] = [
+const PACKAGES: [&str; 13] = [
     ".",
+    "codegen-c",
     "codegen-python",
     "telemetry-cli",
     "telemetry-columns",
