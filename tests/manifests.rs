@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 /// The folders of all published packages.
 const PACKAGES: [&str; 13] = [
     ".",
-    "codegen-c",
     "codegen-python",
     "telemetry-cli",
     "telemetry-columns",
@@ -19,6 +18,7 @@ const PACKAGES: [&str; 13] = [
     "telemetry-report",
     "telemetry-runtime",
     "telemetry-schema",
+    "telemetry-tracing",
 ];
 
 fn root() -> &'static Path {

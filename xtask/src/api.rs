@@ -17,7 +17,7 @@ const LIBRARIES: [(&str, &str); 11] = [
     ("telemetry-columns", "telemetry_columns"),
     ("telemetry-filter", "telemetry_filter"),
     ("telemetry-report", "telemetry_report"),
-    ("telemetry-codegen-c", "telemetry_codegen_c"),
+    ("telemetry-tracing", "telemetry_tracing"),
     ("telemetry-codegen-python", "telemetry_codegen_python"),
 ];
 

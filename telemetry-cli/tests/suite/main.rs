@@ -5,7 +5,6 @@ mod run;
 mod streams;
 
 mod big;
-mod c;
 mod conditions;
 mod convert;
 mod csv;

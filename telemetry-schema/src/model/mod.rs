@@ -9,4 +9,3 @@ pub(crate) mod replay;
 mod size;
 pub(crate) mod slots;
 pub(crate) mod sort;
-mod symbols;

@@ -1,0 +1,6 @@
+//! What the layer records of programs that use `tracing`.
+
+mod recorded;
+mod server;
+mod spans;
+mod values;
