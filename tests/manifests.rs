@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// The folders of all published packages.
 const PACKAGES: [&str; 13] = [
     ".",
+    "codegen-c",
     "codegen-python",
     "telemetry-cli",
     "telemetry-columns",

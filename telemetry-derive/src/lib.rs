@@ -23,6 +23,8 @@ use proc_macro::TokenStream;
 /// The path is relative to the package's `Cargo.toml`. These arguments may follow, separated by
 /// commas:
 ///
+/// - `c` adds functions that programs in C call, for the headers of `telemetry c`. `docs/c.md` in
+///   the repository describes them. The output then has `unsafe` code.
 /// - `decode` adds typed decoders. It needs the feature `decode` of `telemetry`.
 /// - `at = "outer::events"` is the module's path from the root of its crate, if that is not its
 ///   name. The emitters are macros and need that path, which the compiler does not tell them. If

@@ -1,4 +1,7 @@
-/* The runtime of telemetry for C and for debuggers.
+/* The runtime of telemetry for C and C++, and for debuggers.
+ *
+ * The headers of `telemetry c` have the events of a program. This one has everything else: control,
+ * the flight recorder, snapshots, tracebacks, labels and messages. It needs C99 or C++11.
  *
  * Every program that links the Rust crate `telemetry` contains these functions, once its runtime
  * can start, whether or not anything calls them. A debugger cannot find them by name in a stripped
@@ -11,9 +14,12 @@
  *
  * telemetry_describe_last and telemetry_dump only read memory: they allocate nothing, take no lock
  * and change nothing. So they may be called wherever the process has stopped, in any thread, and
- * in a signal handler. The others are the Rust functions of the same names. They take locks and
- * allocate: call them where the program could, with all threads running (gdb's default: `set
- * scheduler-locking off` or `replay`).
+ * in a signal handler. telemetry_traceback, telemetry_intern and telemetry_label may be called there, too.
+ * The others are the Rust functions of the same names. They take locks and allocate: call them
+ * where the program could, with all threads running (gdb's default: `set scheduler-locking off` or
+ * `replay`). They must not be called inside of an allocator that they would call.
+ *
+ * No function needs a call before it: the runtime starts with the first one, or the first event.
  *
  * A shared library that was built with its own runtime has its own functions for its own events. A
  * debugger calls the program's functions by default, and those of a library by its name: `call
@@ -43,9 +49,20 @@ int telemetry_reset(const char *words);
  * words. */
 size_t telemetry_get(char *words, size_t size);
 
+/* The same for the flight recorder: what it names is recorded and kept in memory, even if it is not
+ * output. */
+int telemetry_record_set(const char *words);
+int telemetry_record_reset(const char *words);
+size_t telemetry_record_get(char *words, size_t size);
+
 /* Writes what all threads have recorded to the sinks. Waits up to 10 s for another thread that is
  * writing. */
 void telemetry_flush(void);
+
+/* Writes a snapshot: everything that is retained, as a stream of its own, with all labels. Returns 0
+ * or an error number: EINVAL for a path that is null or longer than 4095 bytes, and those of
+ * open(2) and write(2). It allocates and waits for locks. telemetry_dump does neither. */
+int telemetry_snapshot(const char *path);
 
 /* Writes everything in memory to a new file, as a stream of its own: facts about the process, the
  * registries, and all blocks up to the last event, whether they are output or not. A reader of the
@@ -58,9 +75,31 @@ int telemetry_dump(const char *path);
 /* Prints the last events of all threads, at most 256, to standard error, the newest last. */
 void telemetry_describe_last(int events);
 
+/* Writes the last events of the calling thread, at most 256, as text, a line for each, the newest
+ * last, and a NUL. Writes as much as fits into size bytes, and nothing if size is 0. Returns the
+ * length of all of the text. */
+size_t telemetry_traceback(int events, char *text, size_t size);
+
+/* The label of a string: a number that stands for it in events, and that the stream explains once.
+ * 0 is no label. */
+#ifndef TELEMETRY_LABEL_T
+#define TELEMETRY_LABEL_T
+typedef struct telemetry_label_t { uint64_t number; } telemetry_label_t;
+#endif
+
+/* Returns the label of a string of that many bytes of UTF-8. Equal strings have the same label, and
+ * a known one is found without a lock: but keep it, because that takes less time. A string is
+ * truncated to 4096 bytes, or before the first byte that is not UTF-8. Returns 0 for a null
+ * pointer, if there is no more room, and in a signal handler that interrupts this function. */
+telemetry_label_t telemetry_intern(const char *text, size_t length);
+
+/* Gives an address a name for readers of the stream, until it gets another one. */
+void telemetry_label(const void *address, telemetry_label_t label);
+
 /* Messages: events that the program itself receives, for code that embeds the program. The name of
- * a message is that in the registry, `Gc` or `registry:Gc`, once an event of the registry was on
- * or asked for. Its parameters have their names in the registry. An end also has the parameters of
+ * a message is that in the registry, `Gc` or `registry:Gc`. Registries that a header of
+ * `telemetry c` is made from are known when the program is loaded. Others are known once an event
+ * was on or asked for. Its parameters have their names in the registry. An end also has the parameters of
  * its begin. Errors are numbers: EINVAL for null and for what is not text; ENOENT for a name that
  * does not exist, or for a value of another type. */
 typedef struct telemetry_message telemetry_message;

@@ -62,13 +62,14 @@ macro_rules! with_async {
 pub mod __private {
     pub use crate::emit::lane::{Lanes, Site};
     pub use crate::emit::record::{record, record_long};
-    pub use crate::memory::registry::Registry;
+    pub use crate::memory::registry::{Registry, know};
     pub use crate::model::arguments::{AddressFor, Borrows, Locates, Takes, WordFor};
     pub use crate::model::fields::{
         Array, Byte, Bytes, Delta, Deltas, Double, Fields, Float, Signed16, Signed32, Signed64, Text,
         Unsigned16, Unsigned32, Unsigned64,
     };
     pub use crate::model::flags::debug as debug_flags;
+    pub use crate::model::given::{Given, array, bytes, converted, list, text};
     pub use crate::model::registry_def::{EventInfo, Kind, ParamInfo, RegistryDef, Sort, TypeInfo};
     pub use crate::model::values::{Address, Word};
     pub use crate::model::variety::{is_compiled, is_on, is_same};

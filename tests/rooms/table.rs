@@ -6,6 +6,7 @@ use super::{ALL, Room};
 pub(crate) const CRATES: &[(&str, &[Room])] = &[
     ("telemetry-schema", SCHEMA),
     ("telemetry-derive", DERIVE),
+    ("codegen-c", C),
     ("codegen-python", PYTHON),
     ("telemetry-runtime", RUNTIME),
     ("telemetry-decode", DECODE),
@@ -111,6 +112,8 @@ const SCHEMA: &[Room] = &[
     ("check", &["text", "model", "version"]),
     ("load", ALL),
 ];
+
+const C: &[Room] = &[("text", &[]), ("output", ALL)];
 
 const PYTHON: &[Room] = &[("text", &[]), ("output", ALL)];
 

@@ -51,8 +51,8 @@ pub mod work {}
 #[telemetry_event("tests/registries/second.toml")]
 pub mod second {}
 
-/// Every parameter type.
-#[telemetry_event("tests/registries/sorts.toml", decode)]
+/// Every parameter type, from C too.
+#[telemetry_event("tests/registries/sorts.toml", c, decode)]
 pub mod sorts {}
 
 /// Events with labels.

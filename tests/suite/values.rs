@@ -2,6 +2,7 @@
 
 pub(crate) mod arbitrary;
 pub(crate) mod emit;
+mod emit_c;
 mod typed;
 
 use std::cell::Cell;
@@ -24,14 +25,14 @@ fn registry() -> Registry {
 }
 
 /// Runs `cases` random lists of events of some kinds: emits them, and reads them back.
-fn check(kinds: &[&str], cases: u32) {
+fn check(kinds: &[&str], cases: u32, emit: fn(&str, &[Owned])) {
     let registry = registry();
     let (seen, cut) = (Cell::new(0), Cell::new(0));
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new(config);
     let result = runner.run(&arbitrary::events(&registry, kinds), |events| {
         for (event, values) in &events {
-            emit::emit(&event.name, values);
+            emit(&event.name, values);
         }
         telemetry::flush();
         let stream = Stream::read(telemetry::sinks::output());
@@ -64,7 +65,7 @@ fn values_of_every_sort() {
         "values::values_of_every_sort",
         |process| process,
         || {
-            check(&["Plain", "Inherit"], 64);
+            check(&["Plain", "Inherit"], 64, emit::emit);
             vec![]
         },
     );
@@ -76,7 +77,7 @@ fn arrays_of_every_sort() {
         "values::arrays_of_every_sort",
         |process| process,
         || {
-            check(&["Array"], 64);
+            check(&["Array"], 64, emit::emit);
             vec![]
         },
     );
@@ -88,7 +89,20 @@ fn events_that_need_large_blocks() {
         "values::events_that_need_large_blocks",
         |process| process,
         || {
-            check(&["Large", "Plain"], 32);
+            check(&["Large", "Plain"], 32, emit::emit);
+            vec![]
+        },
+    );
+}
+
+/// Emitters in C differ in their arguments alone.
+#[test]
+fn values_from_c() {
+    child(
+        "values::values_from_c",
+        |process| process,
+        || {
+            check(&["Plain", "Array"], 64, emit_c::emit);
             vec![]
         },
     );

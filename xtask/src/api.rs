@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use public_api::Builder;
 
 /// Libraries that are published, each with the name of its crate.
-const LIBRARIES: [(&str, &str); 11] = [
+const LIBRARIES: [(&str, &str); 12] = [
     ("telemetry-events", "telemetry"),
     ("telemetry-format", "telemetry_format"),
     ("telemetry-runtime", "telemetry_runtime"),
@@ -18,6 +18,7 @@ const LIBRARIES: [(&str, &str); 11] = [
     ("telemetry-filter", "telemetry_filter"),
     ("telemetry-report", "telemetry_report"),
     ("telemetry-tracing", "telemetry_tracing"),
+    ("telemetry-codegen-c", "telemetry_codegen_c"),
     ("telemetry-codegen-python", "telemetry_codegen_python"),
 ];
 

@@ -12,7 +12,7 @@ use telemetry_format::FORMAT_VERSION;
 #[cfg(feature = "sql")]
 use super::sql;
 use super::{
-    check, cnv, completions, convert, csv, flame, fleet, gdb, history, info, init, listen, man, mono,
+    c, check, cnv, completions, convert, csv, flame, fleet, gdb, history, info, init, listen, man, mono,
     parquet, print, py, query, recover, release, replay, report, show, spans, stats, txt, validate,
 };
 #[cfg(unix)]
@@ -46,7 +46,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Convert and replay", &["convert", "recover", "replay"]),
     ("Live", &["list", "control", "tail", "listen", "gdb"]),
     ("Many hosts", &["ship", "collect", "lake"]),
-    ("Registry", &["init", "check", "release", "history", "py"]),
+    ("Registry", &["init", "check", "release", "history", "c", "py"]),
     ("MPS, GHC and Mono compatible", &["cnv", "txt", "show", "mono-debug", "mono-report"]),
     ("Shell", &["completions", "man"]),
 ];
@@ -148,6 +148,7 @@ commands! {
     Check(check::Args),
     Release(release::Args),
     History(history::Args),
+    C(c::Args),
     Py(py::Args),
     Listen(listen::Args),
     Gdb(gdb::Args),

@@ -3,6 +3,7 @@
 //! They may use all other rooms. No command uses another one: code that two of them need is in an
 //! earlier room. None ends the process by itself.
 
+mod c;
 mod check;
 pub(crate) mod cli;
 mod cnv;

@@ -5,6 +5,7 @@ mod run;
 mod streams;
 
 mod big;
+mod c;
 mod conditions;
 mod convert;
 mod csv;

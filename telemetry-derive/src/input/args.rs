@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use syn::parse::{Parse, ParseStream};
 use syn::{Ident, LitStr, Path, Token};
 
-/// `"events.toml", decode, at = "outer::events", crate = "::path"`
+/// `"events.toml", c, decode, at = "outer::events", crate = "::path"`
 pub(crate) struct Args {
     /// As written, relative to the package.
     pub(crate) path: LitStr,
@@ -14,6 +14,8 @@ pub(crate) struct Args {
     pub(crate) telemetry: Path,
     /// True if typed decoders are generated.
     pub(crate) decode: bool,
+    /// True if functions for C are generated.
+    pub(crate) c: bool,
 }
 
 impl Args {
@@ -40,7 +42,8 @@ impl Parse for Args {
                 "expected the path of a registry file, in quotes\nhelp: write #[telemetry_event(\"events.toml\")]";
             syn::Error::new(error.span(), text)
         })?;
-        let mut args = Args { path, at: None, telemetry: syn::parse_quote!(::telemetry), decode: false };
+        let mut args =
+            Args { path, at: None, telemetry: syn::parse_quote!(::telemetry), decode: false, c: false };
         while !input.is_empty() {
             input.parse::<Token![,]>()?;
             if input.is_empty() {
@@ -53,11 +56,12 @@ impl Parse for Args {
             }
             let key: Ident = input.parse()?;
             match key.to_string().as_str() {
+                "c" => args.c = true,
                 "decode" => args.decode = true,
                 "at" => args.at = Some(module(input, "outer::events")?),
                 other => {
                     let text =
-                        format!("unknown argument `{other}`\nhelp: expected `decode`, `at` or `crate`");
+                        format!("unknown argument `{other}`\nhelp: expected `c`, `decode`, `at` or `crate`");
                     return Err(syn::Error::new(key.span(), text));
                 }
             }

@@ -7,14 +7,15 @@ use quote::{format_ident, quote};
 use syn::Path;
 use telemetry_schema::{Clock, Event, Registry, Slots, snake_case};
 
+use crate::output::c::{CEmitter, exports};
 use crate::output::messages::{self, Heard};
 use crate::output::registry::definition;
 use crate::parts::docs;
 use crate::parts::names::{exported, ident};
 use crate::parts::sorts::{Argument, Check, argument, delta_in};
 
-/// Generates the emitters of a registry, for a module at `at`.
-pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> TokenStream {
+/// Generates the emitters of a registry, for a module at `at`; with `c` those for C, too.
+pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool) -> TokenStream {
     let slots = registry.slots();
     let used: Vec<Emitter<'_>> = registry
         .events
@@ -40,7 +41,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> Toke
         }
     });
     let parameters = parameters(&used);
-    let statics = statics(registry, &slots, &used);
+    let statics = statics(registry, &slots, &used, c);
+    let exports = c.then(|| exports(registry, &slots, used.iter().map(Emitter::for_c)));
     // Functions of a type, and not of a module: the compiler proposes those of modules to a caller
     // who forgets the `!`.
     quote! {
@@ -83,6 +85,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> Toke
             }
 
             #heards
+
+            #exports
         }
 
         #[allow(unused_imports)]
@@ -93,6 +97,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> Toke
 /// The values that all parts of one emitter share.
 struct Emitter<'r> {
     event: &'r Event,
+    /// The index of the event in the registry.
+    index: usize,
     name: syn::Ident,
     /// The bit of the mask that is the event's switch.
     bit: Literal,
@@ -114,21 +120,26 @@ impl<'r> Emitter<'r> {
             .map(|(at, param)| argument(registry, param, slots.number(index, at)))
             .collect();
         let site = site(event.kind);
-        let (code, event_index) = (Literal::u16_unsuffixed(event.code), index);
-        let index = Literal::usize_unsuffixed(bit);
+        let code = Literal::u16_unsuffixed(event.code);
         let bit = Literal::usize_unsuffixed(bit);
         let fields =
             arguments.iter().rev().fold(quote!(()), |rest, Argument { field, .. }| quote!((#field, #rest)));
         Emitter {
             event,
+            index,
             name: ident(&snake_case(&event.name)),
             params: event.params.iter().map(|param| ident(&param.name)).collect(),
             arguments,
-            site: quote!(#site { code: #code, index: #index }),
+            site: quote!(#site { code: #code, index: #bit }),
             fields,
             bit,
-            heard: messages::heard(registry, event_index),
+            heard: messages::heard(registry, index),
         }
+    }
+
+    fn for_c(&self) -> CEmitter<'_> {
+        let Emitter { event, index, name, bit, site, heard, .. } = self;
+        CEmitter { event, index: *index, name, bit, site, heard: heard.as_ref() }
     }
 }
 
@@ -227,7 +238,7 @@ fn record(emitter: &Emitter<'_>) -> TokenStream {
 
 /// Records the event if it is on, and posts its message.
 fn heard(emitter: &Emitter<'_>) -> Option<TokenStream> {
-    let Emitter { event, name, bit, params, arguments, site, fields, heard } = emitter;
+    let Emitter { event, name, bit, params, arguments, site, fields, heard, .. } = emitter;
     let Heard { post, .. } = heard.as_ref()?;
     let (types, always) = (arguments.iter().map(|argument| &argument.record_ty), event.always);
     Some(quote! {
@@ -257,9 +268,11 @@ fn long(emitter: &Emitter<'_>) -> TokenStream {
 }
 
 /// Generates the registry as the runtime knows it, its switches, and a thread's lanes.
-fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStream {
+fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>], c: bool) -> TokenStream {
     let (definition, doc) = (definition(registry, slots), docs::sentence(&registry.doc));
-    let (list, channels) = (messages::list(registry), messages::channels(registry));
+    let (list, channels) = (messages::list(registry), messages::channels(registry, c));
+    let symbol = c.then(|| registry.mask_symbol());
+    let symbol = symbol.map(|symbol| quote!(#[allow(unsafe_code)] #[unsafe(export_name = #symbol)]));
     let aliases = aliases(registry, slots);
     let counts = [used.len().div_ceil(8), registry.kinds.len(), slots.len() as usize];
     let [bytes, kind_count, slot_count] = counts.map(Literal::usize_unsuffixed);
@@ -280,6 +293,7 @@ fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStr
         const SLOTS: usize = #slot_count;
 
         /// A bit for every emitter, all set until the first event finds its way to the runtime.
+        #symbol
         pub static MASK: [rt::AtomicU8; #bytes] = #mask;
 
         #[doc = #doc]

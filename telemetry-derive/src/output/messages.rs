@@ -39,7 +39,7 @@ pub(crate) fn heard(registry: &Registry, index: usize) -> Option<Heard> {
 }
 
 /// Generates the statics of the messages, for the module of the emitters.
-pub(crate) fn channels(registry: &Registry) -> Option<TokenStream> {
+pub(crate) fn channels(registry: &Registry, c: bool) -> Option<TokenStream> {
     if registry.messages.is_empty() {
         return None;
     }
@@ -53,7 +53,11 @@ pub(crate) fn channels(registry: &Registry) -> Option<TokenStream> {
         } else {
             quote!(super::rt::core::convert::Infallible)
         };
+        // The flag in it is what emitters in C test.
+        let symbol = c.then(|| registry.message_symbol(message));
+        let symbol = symbol.map(|symbol| quote!(#[allow(unsafe_code)] #[unsafe(export_name = #symbol)]));
         quote! {
+            #symbol
             pub static #channel: Channel<messages::#module::#channel, #end, #limit> = Channel::new(Form {
                 registry: #name,
                 name: #text,

@@ -80,7 +80,7 @@ pub(crate) fn contents(registry: &Registry, paths: &[String], module: &Ident, ar
     let at = args.at.clone().unwrap_or_else(|| module.clone().into());
     let watch = paths.iter().map(|path| watch(path));
     let guard = guard(&at);
-    let emitters = emit::emitters(registry, &at, &args.telemetry);
+    let emitters = emit::emitters(registry, &at, &args.telemetry, args.c);
     let types = types::types(registry);
     let messages = messages::messages(registry);
     let decoders = args.decode.then(|| decode::decoders(registry, &args.telemetry));

@@ -38,6 +38,11 @@ fn a_replay_of_marked_events() {
 }
 
 #[test]
+fn functions_for_c() {
+    insta::assert_snapshot!(expand(include_str!("../../tests/c.toml"), "\"events.toml\", c"));
+}
+
+#[test]
 fn messages_and_what_posts_them() {
     insta::assert_snapshot!(expand(include_str!("../../tests/messages.toml"), "\"events.toml\""));
 }
@@ -61,7 +66,10 @@ fn arguments_that_are_wrong() {
         Err(error) => assert_eq!(error.to_string(), expected),
     };
     check("", "the path of a registry file is missing\nhelp: write #[telemetry_event(\"events.toml\")]");
-    check("\"events.toml\", encode", "unknown argument `encode`\nhelp: expected `decode`, `at` or `crate`");
+    check(
+        "\"events.toml\", encode",
+        "unknown argument `encode`\nhelp: expected `c`, `decode`, `at` or `crate`",
+    );
     let no_literal =
         "expected the path of a registry file, in quotes\nhelp: write #[telemetry_event(\"events.toml\")]";
     check("decode", no_literal);

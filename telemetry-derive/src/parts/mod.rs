@@ -2,6 +2,7 @@
 //!
 //! It uses no other room. It never writes an item: that is for `output`.
 
+pub(crate) mod c_sorts;
 pub(crate) mod docs;
 pub(crate) mod names;
 pub(crate) mod sorts;

@@ -90,14 +90,7 @@ fn one(registry: &Registry, param: &Param, named: &Named, slot: u32) -> Argument
     let max = Literal::u32_unsuffixed(param.max_len);
     let name = &named.name;
     if conversion(param.sort).is_some() {
-        let value = match param.rotation() {
-            0 => quote!(#name),
-            rotation => {
-                let rotation = Literal::u32_unsuffixed(rotation);
-                quote!(#name.rotate_right(#rotation))
-            }
-        };
-        let slot = delta_in(slot);
+        let (value, slot) = (rotated(param, name), delta_in(slot));
         let field = quote!(#slot { 0: #value });
         return if param.sort == Sort::Word { word(named, field) } else { address(named, field) };
     }
@@ -109,6 +102,17 @@ fn one(registry: &Registry, param: &Param, named: &Named, slot: u32) -> Argument
     }
     let field = scalar(registry, param.sort, &quote!(#name));
     takes(named, &plain(registry, param.sort), None, field)
+}
+
+/// Generates the number of an address or a word as it is encoded.
+pub(crate) fn rotated(param: &Param, name: &Ident) -> TokenStream {
+    match param.rotation() {
+        0 => quote!(#name),
+        rotation => {
+            let rotation = Literal::u32_unsuffixed(rotation);
+            quote!(#name.rotate_right(#rotation))
+        }
+    }
 }
 
 /// Returns a parameter that is an unsigned number of any type.
@@ -246,6 +250,11 @@ fn scalar(registry: &Registry, sort: Sort, value: &TokenStream) -> TokenStream {
         Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 | Sort::Bool => quote!(#value),
         Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 | Sort::F32 | Sort::F64 => quote!(#value),
     };
+    encoded(registry, sort, &number)
+}
+
+/// Generates the field of such a value from its number.
+pub(crate) fn encoded(registry: &Registry, sort: Sort, number: &TokenStream) -> TokenStream {
     match registry.encoding(sort) {
         Encoding::Byte | Encoding::SignedByte | Encoding::Bool => quote!(rt::Byte(#number as u8)),
         Encoding::Unsigned16 => quote!(rt::Unsigned16(#number)),

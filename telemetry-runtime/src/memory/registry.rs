@@ -21,6 +21,9 @@ pub struct Registry {
     /// True if the events that are on have been changed since.
     changed: AtomicBool,
     next: AtomicPtr<Registry>,
+    /// True once the process knows the registry, and the one that it knew before.
+    known: AtomicBool,
+    known_before: AtomicPtr<Registry>,
     /// The kinds that the sinks get, as bits: those of sinks that follow the control, and those of
     /// any sink.
     followed: AtomicU64,
@@ -106,6 +109,8 @@ impl Registry {
             listed: AtomicBool::new(false),
             changed: AtomicBool::new(false),
             next: AtomicPtr::new(null_mut()),
+            known: AtomicBool::new(false),
+            known_before: AtomicPtr::new(null_mut()),
             followed: AtomicU64::new(0),
             output: AtomicU64::new(0),
             kinds: [const { KindState::new() }; 64],
@@ -258,6 +263,28 @@ impl core::fmt::Debug for Registry {
 
 static FIRST: AtomicPtr<Registry> = AtomicPtr::new(null_mut());
 
+/// The registry that the process knows last. It may not be in use.
+static LAST_KNOWN: AtomicPtr<Registry> = AtomicPtr::new(null_mut());
+
+/// Makes a registry known before its first event, so that its messages are found by name. It is not
+/// in use by that.
+#[doc(hidden)]
+pub fn know(registry: &'static Registry) {
+    if registry.known.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let this = core::ptr::from_ref(registry).cast_mut();
+    let _ = LAST_KNOWN.fetch_update(Ordering::AcqRel, Ordering::Acquire, |before| {
+        registry.known_before.store(before, Ordering::Relaxed);
+        Some(this)
+    });
+}
+
+/// Returns the registries that are known, in use or not.
+pub(crate) fn known() -> impl Iterator<Item = &'static Registry> {
+    core::iter::successors(get(&LAST_KNOWN), |registry| get(&registry.known_before))
+}
+
 /// Forgets all registries. Their next events list them again.
 pub(crate) fn forget_all() {
     all().for_each(Registry::forget);
@@ -276,6 +303,6 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Registry> {
 
 #[allow(unsafe_code)]
 fn get(link: &AtomicPtr<Registry>) -> Option<&'static Registry> {
-    // SAFETY: the list contains only the static references that `enlist` stored.
+    // SAFETY: the lists contain only the static references that `enlist` and `know` stored.
     unsafe { link.load(Ordering::Acquire).as_ref() }
 }

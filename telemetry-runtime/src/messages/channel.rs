@@ -19,6 +19,9 @@ use crate::sys::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 /// The messages of one name. Up to `LIMIT` pairs run at once, with values `B` of the begin and `E`
 /// of the end. For a message without an end, `E` is
 /// [`Infallible`](core::convert::Infallible). The macro makes a static of it.
+///
+/// The first byte is the flag, which emitters in C read.
+#[repr(C)]
 pub struct Channel<B: 'static, E: 'static, const LIMIT: usize> {
     /// True if the message is enabled. Emitters check nothing else.
     wanted: AtomicBool,

@@ -33,7 +33,8 @@ pub(crate) fn keep() {
     black_box(telemetry_message_text as *const ());
 }
 
-/// Returns the message with a name, `Gc` or `registry:Gc`, in the registries that are in use.
+/// Returns the message with a name, `Gc` or `registry:Gc`, in the registries that are in use
+/// or known.
 ///
 /// # Safety
 /// `name` must be null or end in NUL.
@@ -41,7 +42,7 @@ unsafe fn channel(name: *const c_char) -> Result<&'static dyn AnyChannel, c_int>
     // SAFETY: by the contract of this function.
     let name = unsafe { text(name) }.and_then(|name| name.to_str().ok()).ok_or(INVALID)?;
     let (registry, name) = name.split_once(':').map_or((None, name), |(of, name)| (Some(of), name));
-    let mut channels = registry::all().flat_map(|registry| registry.messages());
+    let mut channels = registry::all().chain(registry::known()).flat_map(|registry| registry.messages());
     let is_meant = |form: &Form| form.name == name && registry.is_none_or(|of| of == form.registry);
     channels.find(|channel| is_meant(channel.form())).copied().ok_or(ABSENT)
 }

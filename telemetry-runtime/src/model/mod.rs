@@ -6,6 +6,7 @@ pub(crate) mod arguments;
 pub(crate) mod channel;
 pub(crate) mod fields;
 pub(crate) mod flags;
+pub(crate) mod given;
 pub(crate) mod message_values;
 pub(crate) mod posted;
 pub(crate) mod raw;

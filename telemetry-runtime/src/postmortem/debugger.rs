@@ -45,7 +45,7 @@ pub(crate) fn keep() {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn telemetry_set(words: *const c_char) -> c_int {
     // SAFETY: by the contract of this function.
-    unsafe { change(words, true) }
+    unsafe { change(Mask::Output, words, true) }
 }
 
 /// Switches off what the words name.
@@ -55,7 +55,7 @@ unsafe extern "C" fn telemetry_set(words: *const c_char) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn telemetry_reset(words: *const c_char) -> c_int {
     // SAFETY: by the contract of this function.
-    unsafe { change(words, false) }
+    unsafe { change(Mask::Output, words, false) }
 }
 
 /// Writes the words that say what is output, and a NUL, as far as there is room. Returns their
@@ -65,16 +65,24 @@ unsafe extern "C" fn telemetry_reset(words: *const c_char) -> c_int {
 /// `to` must be null or point to `size` writable bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn telemetry_get(to: *mut c_char, size: usize) -> usize {
-    let words = control::get();
+    // SAFETY: by the contract of this function.
+    unsafe { copy(&control::get(), to, size) }
+}
+
+/// Writes text and a NUL, as far as there is room. Returns its length.
+///
+/// # Safety
+/// `to` must be null or point to `size` writable bytes.
+pub(crate) unsafe fn copy(text: &str, to: *mut c_char, size: usize) -> usize {
     if let Some(room) = size.checked_sub(1).filter(|_| !to.is_null()) {
-        let len = words.floor_char_boundary(room);
+        let len = text.floor_char_boundary(room);
         // SAFETY: by the contract of this function, there is room for these bytes and the NUL.
         unsafe {
-            core::ptr::copy_nonoverlapping(words.as_ptr(), to.cast(), len);
+            core::ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), len);
             to.add(len).write(0);
         }
     }
-    words.len()
+    text.len()
 }
 
 /// Writes what all threads have recorded to the sinks.
@@ -102,14 +110,14 @@ unsafe extern "C" fn telemetry_dump(path: *const c_char) -> c_int {
     }
 }
 
-/// Switches words of the control on or off. Returns 0 or the system's error number.
+/// Switches words of a mask on or off. Returns 0 or the system's error number.
 ///
 /// # Safety
 /// As for [`telemetry_set`].
-unsafe fn change(words: *const c_char, set: bool) -> c_int {
+pub(crate) unsafe fn change(mask: Mask, words: *const c_char, set: bool) -> c_int {
     // SAFETY: by the contract of this function.
     match unsafe { text(words) }.and_then(|words| words.to_str().ok()) {
-        Some(words) if control::try_change(Mask::Output, words, set) => 0,
+        Some(words) if control::try_change(mask, words, set) => 0,
         Some(_) => BUSY,
         None => INVALID,
     }

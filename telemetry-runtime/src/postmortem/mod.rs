@@ -3,5 +3,6 @@
 //! panics: it runs in signal handlers and in stopped processes.
 
 pub(crate) mod debugger;
+pub(crate) mod native;
 pub(crate) mod panic;
 pub(crate) mod traceback;

@@ -18,8 +18,8 @@ use crate::memory::registry::Registry;
 use crate::model::registry_def::RegistryDef;
 use crate::own::labels;
 use crate::own::switches::warn;
-use crate::postmortem::debugger;
 use crate::postmortem::panic;
+use crate::postmortem::{debugger, native};
 use crate::process::attach;
 use crate::process::drain_thread;
 use crate::process::fork;
@@ -125,6 +125,7 @@ fn start() {
     let summary = setting(c"TELEMETRY_SUMMARY", "`on` or `off`", on_or_off);
     losses::set_reported(summary.or(config.as_ref().and_then(|config| config.summary)).unwrap_or(true));
     debugger::keep();
+    native::keep();
     let sizes = "a number of bytes, such as `65536`, `64k` or `16M`";
     let buffer = setting(c"TELEMETRY_BUFFER", sizes, bytes);
     // The link to the ring file is in the directory of sockets.

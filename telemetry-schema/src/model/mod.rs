@@ -9,3 +9,4 @@ pub(crate) mod replay;
 mod size;
 pub(crate) mod slots;
 pub(crate) mod sort;
+mod symbols;

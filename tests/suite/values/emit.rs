@@ -110,7 +110,7 @@ pub(crate) fn emit(name: &str, v: &[Owned]) {
 }
 
 impl Owned {
-    fn int<T: TryFrom<i128>>(&self) -> T {
+    pub(crate) fn int<T: TryFrom<i128>>(&self) -> T {
         match self {
             Owned::Number(number) => T::try_from(*number).ok().expect("a number that fits"),
             other => panic!("{other:?} is no number"),
@@ -125,35 +125,35 @@ impl Owned {
         Label(self.int())
     }
 
-    fn f32(&self) -> f32 {
+    pub(crate) fn f32(&self) -> f32 {
         match self {
             Owned::F32(bits) => f32::from_bits(*bits),
             other => panic!("{other:?} is no f32"),
         }
     }
 
-    fn f64(&self) -> f64 {
+    pub(crate) fn f64(&self) -> f64 {
         match self {
             Owned::F64(bits) => f64::from_bits(*bits),
             other => panic!("{other:?} is no f64"),
         }
     }
 
-    fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         match self {
             Owned::Text(text) => text,
             other => panic!("{other:?} is no text"),
         }
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Owned::Bytes(bytes) => bytes,
             other => panic!("{other:?} are no bytes"),
         }
     }
 
-    fn each<T>(&self, element: impl Fn(&Owned) -> T) -> Vec<T> {
+    pub(crate) fn each<T>(&self, element: impl Fn(&Owned) -> T) -> Vec<T> {
         match self {
             Owned::Array(values) => values.iter().map(element).collect(),
             other => panic!("{other:?} is no array"),

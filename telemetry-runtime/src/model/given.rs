@@ -1,0 +1,167 @@
+//! Arguments of emitters that are called from C: runs and lists as a pointer and a length.
+//!
+//! A pointer may be null, a length may be beyond every limit, and a string may not be UTF-8. Then
+//! what can be used is recorded, and the parameter is counted as truncated.
+#![allow(unsafe_code)]
+
+use core::cell::Cell;
+use core::ffi::c_void;
+
+use crate::model::fields::Fields;
+use crate::model::raw::Raw;
+
+/// A field whose argument could not be used as it was given, if the second value is true.
+#[derive(Clone, Copy)]
+pub struct Given<F>(pub F, pub bool);
+
+// SAFETY: writes what the field writes.
+unsafe impl<const SLOTS: usize, F: Fields<SLOTS>> Fields<SLOTS> for Given<F> {
+    #[inline(always)]
+    fn bound(&self) -> usize {
+        self.0.bound()
+    }
+    #[inline(always)]
+    fn put(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Raw {
+        self.0.put(out, slots)
+    }
+    #[inline(always)]
+    fn put_short(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+        if self.1 { None } else { self.0.put_short(out, slots) }
+    }
+    #[inline(always)]
+    fn keep(&self, slots: &[Cell<u64>; SLOTS]) {
+        self.0.keep(slots);
+    }
+    #[inline(always)]
+    fn truncated(&self) -> u64 {
+        self.0.truncated().max(u64::from(self.1))
+    }
+}
+
+/// Returns at most `MAX` elements of a list, and whether that is less than was given. A length that
+/// no list can have, such as a negative number, gives an empty list.
+///
+/// # Safety
+/// `at` must be null, or point to the smaller of `len` and `MAX` elements.
+#[inline(always)]
+pub unsafe fn list<'a, T: Copy, const MAX: usize>(at: *const T, len: usize) -> (&'a [T], bool) {
+    if at.is_null() || len > isize::MAX as usize {
+        return (&[], len > 0);
+    }
+    // SAFETY: by the contract of this function.
+    (unsafe { core::slice::from_raw_parts(at, len.min(MAX)) }, len > MAX)
+}
+
+/// Returns at most `MAX` bytes, as [`list`] does.
+///
+/// # Safety
+/// As for [`list`].
+#[inline(always)]
+pub unsafe fn bytes<'a, const MAX: usize>(at: *const u8, len: usize) -> (&'a [u8], bool) {
+    // SAFETY: by the contract of this function.
+    unsafe { list::<u8, MAX>(at, len) }
+}
+
+/// Returns the array of `N` elements at a pointer. A null pointer gives zeros, and true.
+///
+/// # Safety
+/// `at` must be null, or point to `N` elements.
+#[inline(always)]
+pub unsafe fn array<T: Zero, const N: usize>(at: *const T) -> ([T; N], bool) {
+    if at.is_null() {
+        return ([T::ZERO; N], true);
+    }
+    // SAFETY: by the contract of this function.
+    (unsafe { at.cast::<[T; N]>().read() }, false)
+}
+
+/// Returns the beginning of a string that is UTF-8 and at most `MAX` bytes long, and whether that
+/// is less than was given.
+///
+/// # Safety
+/// As for [`list`], with bytes.
+#[inline(always)]
+pub unsafe fn text<'a, const MAX: usize>(at: *const u8, len: usize) -> (&'a str, bool) {
+    // SAFETY: by the contract of this function.
+    let (bytes, is_cut) = unsafe { list::<u8, MAX>(at, len) };
+    match core::str::from_utf8(bytes) {
+        Ok(text) => (text, is_cut),
+        Err(error) => (beginning(bytes, error.valid_up_to()), true),
+    }
+}
+
+/// Converts a list of at most `MAX` elements, for a message. Returns the values, of which the first
+/// `usize` count. The rest has the value `rest`. Returns `None` if an element has no value.
+#[inline(always)]
+pub fn converted<T: Copy, R: Copy, const MAX: usize>(
+    list: &[R],
+    rest: T,
+    convert: impl Fn(R) -> Option<T>,
+) -> Option<([T; MAX], usize)> {
+    let mut all = [rest; MAX];
+    for (place, &value) in all.iter_mut().zip(list) {
+        *place = convert(value)?;
+    }
+    Some((all, list.len().min(MAX)))
+}
+
+#[cold]
+fn beginning(bytes: &[u8], len: usize) -> &str {
+    core::str::from_utf8(&bytes[..len]).unwrap_or_default()
+}
+
+/// A type with the value that stands for an element that is not there.
+pub trait Zero: Copy + 'static {
+    /// That value.
+    const ZERO: Self;
+}
+
+macro_rules! zeros {
+    ($($type:ty = $zero:expr;)*) => {$(
+        impl Zero for $type {
+            const ZERO: Self = $zero;
+        }
+    )*};
+}
+
+zeros! {
+    u8 = 0; u16 = 0; u32 = 0; u64 = 0; i8 = 0; i16 = 0; i32 = 0; i64 = 0; f32 = 0.0; f64 = 0.0;
+    *const c_void = core::ptr::null();
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_of_a_string_can_be_used() {
+        let check = |bytes: &[u8], len: usize, expected: (&str, bool)| {
+            // SAFETY: `len` is the length of the bytes, or beyond the limit, as they are.
+            assert_eq!(unsafe { super::text::<8>(bytes.as_ptr(), len) }, expected, "{bytes:?} {len}");
+        };
+        check(b"", 0, ("", false));
+        check(b"exactly8", 8, ("exactly8", false));
+        check(b"longer than 8", 13, ("longer t", true));
+        check(b"longer than 8", isize::MAX as usize, ("longer t", true));
+        check(b"negative", (-1_isize) as usize, ("", true));
+        check("Größe".as_bytes(), 7, ("Größe", false));
+        check("1234567ö".as_bytes(), 9, ("1234567", true));
+        check(b"cut\xff", 4, ("cut", true));
+        // SAFETY: null is allowed.
+        assert_eq!(unsafe { super::text::<8>(core::ptr::null(), 3) }, ("", true));
+        // SAFETY: null is allowed.
+        assert_eq!(unsafe { super::text::<8>(core::ptr::null(), 0) }, ("", false));
+    }
+
+    #[test]
+    fn what_of_a_list_can_be_used() {
+        let three = [1_u32, 2, 3];
+        // SAFETY: there are as many elements, or more than the limit, or the pointer is null.
+        unsafe {
+            assert_eq!(super::list::<u32, 4>(three.as_ptr(), 3), (&three[..], false));
+            assert_eq!(super::list::<u32, 2>(three.as_ptr(), 3), (&three[..2], true));
+            assert_eq!(super::list::<u32, 2>(three.as_ptr(), usize::MAX), (&[][..], true));
+            assert_eq!(super::list::<u32, 2>(core::ptr::null(), 1), (&[][..], true));
+            assert_eq!(super::array::<u32, 3>(three.as_ptr()), (three, false));
+            assert_eq!(super::array::<u32, 3>(core::ptr::null()), ([0; 3], true));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The runtime's functions for programs in C that are more than a debugger needs: the flight
+//! recorder's switches, snapshots, tracebacks, and labels.
+//!
+//! `include/telemetry.h` describes them. [`keep`] makes the linker keep them, as in `debugger`.
+#![allow(unsafe_code)]
+
+use core::ffi::{c_char, c_int, c_void};
+use core::fmt::Write;
+use std::ffi::OsString;
+
+use telemetry_format::Label;
+
+use crate::control::switches::Mask;
+use crate::drain::passes as drain;
+use crate::model::given;
+use crate::own::{labels, switches};
+use crate::postmortem::debugger::{change, copy};
+use crate::postmortem::traceback::Traceback;
+use crate::sys::c_text::text;
+use crate::sys::errno::{INVALID, IO};
+
+/// The number of bytes of a string that gets a label, and of one character more. By that, a longer
+/// string is counted as truncated.
+const MAX_LABEL: usize = 4096 + 4;
+
+/// A label as C has it: a structure of its own, so that it is not taken for a number.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Number {
+    number: u64,
+}
+
+/// Makes the linker keep the functions in the program, though nothing calls them.
+pub(crate) fn keep() {
+    use core::hint::black_box;
+    black_box(telemetry_record_set as *const ());
+    black_box(telemetry_record_reset as *const ());
+    black_box(telemetry_record_get as *const ());
+    black_box(telemetry_snapshot as *const ());
+    black_box(telemetry_traceback as *const ());
+    black_box(telemetry_intern as *const ());
+    black_box(telemetry_label as *const ());
+}
+
+/// Makes the flight recorder record what the words name.
+///
+/// # Safety
+/// `words` must be null or end in NUL.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn telemetry_record_set(words: *const c_char) -> c_int {
+    // SAFETY: by the contract of this function.
+    unsafe { change(Mask::Record, words, true) }
+}
+
+/// Removes what the words name from the flight recorder.
+///
+/// # Safety
+/// As for [`telemetry_record_set`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn telemetry_record_reset(words: *const c_char) -> c_int {
+    // SAFETY: by the contract of this function.
+    unsafe { change(Mask::Record, words, false) }
+}
+
+/// Writes the words that say what the flight recorder records, as far as there is room. Returns
+/// their length.
+///
+/// # Safety
+/// `to` must be null or point to `size` writable bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn telemetry_record_get(to: *mut c_char, size: usize) -> usize {
+    // SAFETY: by the contract of this function.
+    unsafe { copy(&switches::get_record(), to, size) }
+}
+
+/// Writes everything that is retained to a file. Returns 0 or the system's error number.
+///
+/// # Safety
+/// `path` must be null or end in NUL.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn telemetry_snapshot(path: *const c_char) -> c_int {
+    // SAFETY: by the contract of this function.
+    let Some(path) = (unsafe { text(path) }) else { return INVALID };
+    let Some(path) = os_path(path.to_bytes()) else { return INVALID };
+    match drain::snapshot(path) {
+        Ok(()) => 0,
+        Err(error) => error.raw_os_error().unwrap_or(IO),
+    }
+}
+
+/// Writes the last events of the calling thread as text, as far as there is room. Returns the
+/// length of all of the text.
+///
+/// # Safety
+/// `to` must be null or point to `size` writable bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn telemetry_traceback(events: c_int, to: *mut c_char, size: usize) -> usize {
+    let mut room = Room { to, size, len: 0 };
+    let events = usize::try_from(events).unwrap_or(0);
+    let _ = write!(room, "{}", Traceback::current_thread(events));
+    if !to.is_null() && size > 0 {
+        // SAFETY: by the contract of this function; `write_str` leaves room for the NUL.
+        unsafe { to.add(room.len.min(size - 1)).write(0) };
+    }
+    room.len
+}
+
+/// Returns the label of a string.
+///
+/// # Safety
+/// `at` must be null, or point to `len` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn telemetry_intern(at: *const u8, len: usize) -> Number {
+    // SAFETY: by the contract of this function.
+    let (text, _) = unsafe { given::text::<MAX_LABEL>(at, len) };
+    let is_absent = at.is_null() || len > isize::MAX as usize;
+    Number { number: if is_absent { Label::NONE.0 } else { labels::intern(text).0 } }
+}
+
+/// Gives an address a name.
+#[unsafe(no_mangle)]
+extern "C" fn telemetry_label(address: *const c_void, label: Number) {
+    labels::label(address, Label(label.number));
+}
+
+/// Room for text in C, which allocates nothing. What does not fit is only counted.
+struct Room {
+    to: *mut c_char,
+    size: usize,
+    len: usize,
+}
+
+impl Write for Room {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        let room = if self.to.is_null() { 0 } else { self.size.saturating_sub(1).saturating_sub(self.len) };
+        let fits = text.len().min(room);
+        if fits > 0 {
+            // SAFETY: the caller of `telemetry_traceback` has given `size` bytes.
+            unsafe { core::ptr::copy_nonoverlapping(text.as_ptr(), self.to.add(self.len).cast(), fits) };
+        }
+        self.len += text.len();
+        Ok(())
+    }
+}
+
+/// Returns a path as the standard library has it.
+#[cfg(unix)]
+fn os_path(path: &[u8]) -> Option<OsString> {
+    use std::os::unix::ffi::OsStrExt;
+    Some(std::ffi::OsStr::from_bytes(path).to_owned())
+}
+
+/// Returns a path as the standard library has it, if it is UTF-8.
+#[cfg(not(unix))]
+fn os_path(path: &[u8]) -> Option<OsString> {
+    core::str::from_utf8(path).ok().map(OsString::from)
+}
