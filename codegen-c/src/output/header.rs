@@ -2,9 +2,8 @@
 
 use telemetry_schema::Registry;
 
-use crate::MARK;
 use crate::output::{emitters, types};
-use crate::text::comment::{block, sentence};
+use crate::text::comment::{MARK, block, sentence};
 
 const PROLOGUE: &str = include_str!("prologue.h.in");
 

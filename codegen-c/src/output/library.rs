@@ -3,7 +3,10 @@
 use telemetry_schema::Registry;
 
 use crate::output::header::header;
-use crate::{MARK, RUNTIME_HEADER};
+use crate::text::comment::MARK;
+
+/// The header of the runtime's functions: control, snapshots, labels, messages.
+pub const RUNTIME_HEADER: &str = include_str!("../../include/telemetry.h");
 
 /// A registry, and the path of its file from the folder of the package.
 #[derive(Debug, Clone, Copy)]
