@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of all published packages.
-const PACKAGES: [&str; 13] = [
+const PACKAGES: [&str; 14] = [
     ".",
     "codegen-c",
     "codegen-python",
