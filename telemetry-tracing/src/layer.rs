@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use telemetry::Label;
 use tracing_core::span::{Attributes, Id, Record};
-use tracing_core::{Event, Metadata, Subscriber};
+use tracing_core::{Event, Interest, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, Filter};
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
@@ -55,7 +55,14 @@ impl Known {
     }
 }
 
+/// The target of events of telemetry that became events of `tracing`. The stream has them already.
+pub(crate) const FORWARDED: &str = "telemetry::forward";
+
 impl<S> Filter<S> for IsOn {
+    fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
+        if metadata.target() == FORWARDED { Interest::never() } else { Interest::sometimes() }
+    }
+
     fn enabled(&self, _: &Metadata<'_>, _: &Context<'_, S>) -> bool {
         events::__emit::MASK.iter().any(|byte| byte.load(Ordering::Relaxed) != 0)
     }

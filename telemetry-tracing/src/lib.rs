@@ -15,11 +15,20 @@
 //! `LogEvent`, and an event for each field. Names are labels, so a stream has each of them once.
 //! `docs/tracing.md` in the repository is the guide.
 
+//!
+//! # Features
+//!
+//! - `forward`: [`Forward`], a sink that gives events of telemetry to subscribers of `tracing`.
+
 mod callsite;
 mod fields;
+#[cfg(feature = "forward")]
+mod forward;
 mod layer;
 mod number;
 
+#[cfg(feature = "forward")]
+pub use forward::Forward;
 pub use layer::layer;
 
 /// The events of the registry `tracing`, for readers of streams.
