@@ -1,4 +1,4 @@
-//! Conditions on the values of events.
+//! Conditions on the values of events, and limits for the figures of two runs.
 //!
 //! A condition compares fields and parameters: `size > 4096 and why == Full and thread == "gc"`. It
 //! is checked against the registry of a stream, and a reader's filter then tests each event.
@@ -35,3 +35,4 @@ mod test;
 
 pub use condition::{Condition, Marker, Marks, SpanCondition, SpanParts};
 pub use syntax::error::Error;
+pub use syntax::limit::{Figure, Limit};

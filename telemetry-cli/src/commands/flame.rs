@@ -31,11 +31,8 @@ Examples:
 /// The format of the output.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum To {
-    /// A line for each stack: frames with semicolons between them, then the weight
     Folded,
-    /// JSON for speedscope
     Speedscope,
-    /// pprof's protobuf, compressed with gzip
     Pprof,
 }
 

@@ -12,6 +12,7 @@ mod completions;
 mod control;
 mod convert;
 mod csv;
+mod diff;
 #[cfg(unix)]
 mod doctor;
 mod flame;

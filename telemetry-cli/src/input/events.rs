@@ -1,7 +1,7 @@
 //! What commands that read events share: options, reading with progress, output, verdict.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -58,6 +58,11 @@ impl EventArgs {
     /// Begins to read, with further files.
     pub(crate) fn open_with(&self, further: &[PathBuf], order: Order) -> Result<Opened, Failure> {
         self.start(self.input.inputs_with(further)?, order)
+    }
+
+    /// Begins to read one file.
+    pub(crate) fn open_one(&self, path: &Path, order: Order) -> Result<Opened, Failure> {
+        self.start(self.input.only(path)?, order)
     }
 
     /// Begins to read, without the condition of the filter.

@@ -118,6 +118,12 @@ impl InputArgs {
         self.inputs_with(&[])
     }
 
+    /// Returns one file as the input.
+    pub(crate) fn only(&self, path: &Path) -> Result<Inputs, Failure> {
+        let inputs = Inputs::new(vec![path.to_path_buf()], self.registries.load()?);
+        Ok(inputs.of_format(self.format))
+    }
+
     /// Returns the inputs with further files.
     pub(crate) fn inputs_with(&self, further: &[PathBuf]) -> Result<Inputs, Failure> {
         let mut paths = [&self.files[..], further].concat();

@@ -15,6 +15,7 @@ pub(crate) struct Context {
     /// The definition of the whole command line.
     pub(crate) definition: fn() -> clap::Command,
     has_problems: bool,
+    has_exceeded: bool,
 }
 
 /// Why a command could not do its work.
@@ -32,7 +33,7 @@ pub(crate) type Ended = Result<(), Failure>;
 
 impl Context {
     pub(crate) fn new(definition: fn() -> clap::Command) -> Context {
-        Context { definition, has_problems: false }
+        Context { definition, has_problems: false, has_exceeded: false }
     }
 
     /// Reports a problem. The exit code will be 1.
@@ -44,6 +45,18 @@ impl Context {
     /// Records a problem that was reported in another way.
     pub(crate) fn problem_if(&mut self, found: bool) {
         self.has_problems |= found;
+    }
+
+    /// Reports a limit of the user's that is exceeded. The exit code will be 3, unless there are
+    /// problems.
+    pub(crate) fn exceed(&mut self, message: impl Display) {
+        self.has_exceeded = true;
+        message::error(message);
+    }
+
+    /// Returns true if a limit is exceeded.
+    pub(crate) fn has_exceeded(&self) -> bool {
+        self.has_exceeded
     }
 
     /// Returns true if the command reported a problem.

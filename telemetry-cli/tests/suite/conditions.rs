@@ -27,6 +27,8 @@ const READERS: &[&str] = &[
     "spans FILE",
     "spans --csv FILE",
     "flame FILE",
+    "diff spans.tel FILE",
+    "diff --json FILE spans.tel",
     "flame --by event --to speedscope FILE",
     "flame --stacks --to pprof FILE",
     "convert --to telemetry FILE",

@@ -1,12 +1,12 @@
-//! The transcripts and tables in docs/cli.md and docs/exports.md are what the command prints and
-//! accepts.
+//! The transcripts and tables in docs/cli.md, diff.md and exports.md are what the command prints
+//! and accepts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use crate::registries::released;
-use crate::run::{Folder, commands};
+use crate::run::{Folder, commands, run};
 use crate::spans;
 use crate::streams::{GC, blocks, events_blocks, gc, image};
 use crate::versions::CACHE;
@@ -22,6 +22,8 @@ fn samples_are_real() {
         .with("gc.tel", whole)
         .with("spans.tel", spans::stream())
         .with("broken.tel", broken)
+        .with("before.tel", crate::diff::phases(1, 100))
+        .with("after.tel", crate::diff::phases(3, 130))
         .with("alloc.tel", crate::replay::sound())
         .with("app.ring", image(&gc(), 3))
         .with("events.toml", GC)
@@ -30,7 +32,7 @@ fn samples_are_real() {
         .with("cache.lock", released(CACHE))
         .with("new.toml", CACHE)
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
-    for (page, expected) in [("cli.md", 25), ("exports.md", 1)] {
+    for (page, expected) in [("cli.md", 25), ("diff.md", 3), ("exports.md", 1)] {
         samples_of(&folder, page, expected);
     }
 }
@@ -43,7 +45,12 @@ fn samples_of(folder: &Folder, page: &str, expected: usize) {
     while let Some((before, sample)) = rest.split_once("```console\n$ telemetry ") {
         let (sample, behind) = sample.split_once("```").unwrap();
         let args = sample.lines().next().unwrap();
-        let run = folder.run(args);
+        // What is in single quotes is one argument.
+        let words = args.split('\'').enumerate().flat_map(|(number, part)| match number % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        });
+        let run = run(folder.command("").args(words), &[]);
         let printed = String::from_utf8(run.stdout).unwrap() + &run.stderr;
         write!(fresh, "{before}```console\n$ telemetry {args}\n").unwrap();
         // Lines of `txt` end in a space, which editors remove.

@@ -12,6 +12,7 @@ use crate::validate::{self, WHOLE};
 const EVENT: &str = include_str!("../../schemas/event.schema.json");
 const STATS: &str = include_str!("../../schemas/stats.schema.json");
 const GROUPS: &str = include_str!("../../schemas/groups.schema.json");
+const DIFF: &str = include_str!("../../schemas/diff.schema.json");
 const SPANS: &str = include_str!("../../schemas/spans.schema.json");
 
 fn folder() -> Folder {
@@ -40,7 +41,7 @@ fn schema(text: &str) -> Validator {
 fn output_is_what_the_schemas_say() {
     let folder = folder();
     let (event, stats, spans) = (schema(EVENT), schema(STATS), schema(SPANS));
-    let groups = schema(GROUPS);
+    let (groups, diff) = (schema(GROUPS), schema(DIFF));
     for name in ["gc.tel", "labels.tel", "lossy.tel", "two.tel", "spans.tel", "messages.tel", "empty.tel"] {
         let mut lines = 0;
         for args in ["print --json", "print --json-strings", "print --follow --json --kind Pool -"] {
@@ -58,7 +59,13 @@ fn output_is_what_the_schemas_say() {
         check(&stats, name, &object("stats --json"));
         check(&groups, name, &object("stats --json --by event,session,thread"));
         check(&spans, name, &object("spans --json"));
+        let difference = folder.run(&format!("diff --json --by event,kind --sum size gc.tel {name}")).stdout;
+        check(&diff, name, &serde_json::from_slice(&difference).unwrap());
     }
+    let limits = "--fail-on count(Heartbeat)>=0 --fail-on p99(Phase)>1s";
+    let difference = folder.run(&format!("diff --json {limits} gc.tel spans.tel"));
+    assert_eq!(difference.code, Some(1), "{}", difference.stderr);
+    check(&diff, limits, &serde_json::from_slice(&difference.stdout).unwrap());
     // A schema that accepts anything would prove nothing.
     let mut wrong: Value =
         serde_json::from_slice(&folder.run("print --json --event Heartbeat gc.tel").stdout).unwrap();

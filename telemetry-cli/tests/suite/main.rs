@@ -10,6 +10,7 @@ mod conditions;
 mod convert;
 mod csv;
 mod damage;
+mod diff;
 mod docs;
 mod files;
 mod filters;

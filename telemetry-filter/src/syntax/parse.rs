@@ -37,24 +37,28 @@ pub(crate) fn parse(text: &str) -> Result<Expr, Error> {
     let whole = terminated(or, (multispace0, cut_err(eof).context(expected("`and`, `or` or the end"))));
     let mut whole = preceded(multispace0, whole);
     whole.parse(LocatingSlice::new(text)).map_err(|error| {
-        let at = error.offset();
-        let found = found_at(text, at);
-        let expected = error.inner().context().find_map(|context| match context {
-            StrContext::Expected(value) => Some(value.to_string()),
-            _ => None,
-        });
-        let expected = expected.map(|expected| format!(", expected {expected}")).unwrap_or_default();
-        let message = match &text[found.clone()] {
-            "" => format!("the condition ends here{expected}"),
-            word => format!("found `{word}`{expected}"),
-        };
-        Error::new(text, found, message).help(help(text, at))
+        explained(text, "condition", error.offset(), error.inner()).help(help(text, error.offset()))
     })
 }
 
-type Text<'t> = LocatingSlice<&'t str>;
+/// Explains where a text is not what it should be.
+pub(super) fn explained(text: &str, what: &str, at: usize, error: &ContextError) -> Error {
+    let found = found_at(text, at);
+    let expected = error.context().find_map(|context| match context {
+        StrContext::Expected(value) => Some(value.to_string()),
+        _ => None,
+    });
+    let expected = expected.map(|expected| format!(", expected {expected}")).unwrap_or_default();
+    let message = match &text[found.clone()] {
+        "" => format!("the {what} ends here{expected}"),
+        word => format!("found `{word}`{expected}"),
+    };
+    Error::new(text, found, message)
+}
 
-fn expected(what: &'static str) -> StrContext {
+pub(super) type Text<'t> = LocatingSlice<&'t str>;
+
+pub(super) fn expected(what: &'static str) -> StrContext {
     StrContext::Expected(StrContextValue::Description(what))
 }
 
@@ -175,7 +179,9 @@ fn operator(text: &mut Text<'_>) -> ModalResult<Op> {
 }
 
 /// A sign behind spaces.
-fn sign<'t>(sign: &'static str) -> impl Parser<Text<'t>, &'t str, winnow::error::ErrMode<ContextError>> {
+pub(super) fn sign<'t>(
+    sign: &'static str,
+) -> impl Parser<Text<'t>, &'t str, winnow::error::ErrMode<ContextError>> {
     preceded(multispace0, sign)
 }
 
@@ -184,7 +190,7 @@ fn keyword<'t>(word: &'static str) -> impl Parser<Text<'t>, &'t str, winnow::err
     preceded(multispace0, terminated(word, not(take_while(1, is_in_name))))
 }
 
-fn is_in_name(char: char) -> bool {
+pub(super) fn is_in_name(char: char) -> bool {
     char.is_alphanumeric() || char == '_'
 }
 
@@ -192,7 +198,7 @@ fn operand(text: &mut Text<'_>) -> ModalResult<Operand> {
     preceded(multispace0, alt((quoted, backquoted, a_number, a_name))).parse_next(text)
 }
 
-fn a_name(text: &mut Text<'_>) -> ModalResult<Operand> {
+pub(super) fn a_name(text: &mut Text<'_>) -> ModalResult<Operand> {
     let word =
         || (take_while(1, |char: char| char.is_alphabetic() || char == '_'), take_while(0.., is_in_name));
     let name = (word(), opt((":", word()))).take().verify(|name: &str| !KEYWORDS.contains(&name));

@@ -149,6 +149,23 @@ impl Distribution {
     pub fn summary(&self) -> Summary {
         self.settled().summary()
     }
+
+    /// Returns the number of values in each bucket that has some. Buckets come in the order of
+    /// their values, and have the same numbers in all distributions.
+    pub fn buckets(&self) -> Vec<(u32, u64)> {
+        let all = self.settled();
+        let of_power = all.powers.iter().flat_map(|(power, buckets)| {
+            let first = u32::from(*power) * BUCKETS_PER_POWER as u32;
+            (first..).zip(buckets.iter().map(|bucket| bucket.count))
+        });
+        of_power.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Returns the mean; none without numbers.
+    pub fn mean(&self) -> Option<f64> {
+        let all = self.settled();
+        (all.count > 0).then(|| all.sum / all.count as f64)
+    }
 }
 
 impl Default for Usual {
@@ -313,7 +330,7 @@ impl Exact {
         }
     }
 
-    fn float(&self) -> f64 {
+    pub fn float(&self) -> f64 {
         match *self {
             Exact::Whole(number) => number as f64,
             Exact::Float(number) => number,

@@ -8,3 +8,4 @@ pub mod frequent;
 pub mod frequent_numbers;
 pub mod keyed;
 pub mod rate;
+pub mod significance;

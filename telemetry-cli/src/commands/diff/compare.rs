@@ -1,0 +1,287 @@
+//! The figures of two runs beside one another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Serialize, Serializer};
+use serde_json::Value as Json;
+use telemetry_filter::Limit;
+use telemetry_report::figures::distribution::Distribution;
+use telemetry_report::figures::significance::{mann_whitney, welch};
+
+use super::limits::{self, LimitResult};
+use super::measure::{EventFigures, Measured, Name};
+use super::text::number;
+use crate::input::verdict::Verdict;
+use crate::stats::grouped::Grouped;
+use crate::stats::grouping::Grouping;
+
+/// The probability of one wrong star or more, if nothing differs.
+const LEVEL: f64 = 0.01;
+
+/// The least change of a figure with a star.
+const LEAST_CHANGE: f64 = 0.01;
+
+/// All that the command shows; docs/json.md describes the JSON form.
+#[derive(Serialize)]
+pub(crate) struct Difference<'a> {
+    version: u32,
+    pub(super) runs: [RunFigures<'a>; 2],
+    /// A difference is significant if its probability is below this.
+    pub(super) level: f64,
+    /// Number of tests.
+    pub(super) tests: u64,
+    pub(super) events: Vec<EventDifference>,
+    pub(super) spans: Vec<SpanDifference>,
+    pub(super) by: Vec<&'a str>,
+    pub(super) groups: Vec<GroupDifference>,
+    /// Rare groups that were dropped in each run.
+    pub(super) dropped_groups: [u64; 2],
+    limits: Vec<LimitResult>,
+}
+
+#[derive(Serialize)]
+pub(super) struct RunFigures<'a> {
+    pub(super) input: String,
+    pub(super) events: u64,
+    /// From the first event to the last.
+    pub(super) seconds: Option<f64>,
+    pub(super) completeness: &'a Verdict,
+}
+
+/// A figure of both runs.
+#[derive(Serialize, Clone, Copy)]
+pub(super) struct Pair {
+    #[serde(serialize_with = "whole")]
+    pub(super) a: Option<f64>,
+    #[serde(serialize_with = "whole")]
+    pub(super) b: Option<f64>,
+    /// Of the first; none without a first.
+    pub(super) change: Option<f64>,
+}
+
+#[derive(Serialize)]
+pub(super) struct EventDifference {
+    pub(super) event: String,
+    pub(super) registry: String,
+    pub(super) count: Pair,
+    pub(super) per_second: Pair,
+    pub(super) bytes: Pair,
+    #[serde(flatten)]
+    pub(super) test: Test,
+}
+
+#[derive(Serialize)]
+pub(super) struct SpanDifference {
+    pub(super) span: String,
+    pub(super) registry: String,
+    pub(super) count: Pair,
+    pub(super) per_second: Pair,
+    pub(super) total_ns: Pair,
+    pub(super) mean_ns: Pair,
+    pub(super) p50_ns: Pair,
+    pub(super) p90_ns: Pair,
+    pub(super) p99_ns: Pair,
+    pub(super) max_ns: Pair,
+    #[serde(flatten)]
+    pub(super) test: Test,
+    #[serde(skip)]
+    pub(super) durations: [Option<Distribution>; 2],
+}
+
+#[derive(Serialize)]
+pub(super) struct GroupDifference {
+    pub(super) values: Vec<String>,
+    pub(super) events: Pair,
+    pub(super) sums: Vec<SumDifference>,
+}
+
+#[derive(Serialize)]
+pub(super) struct SumDifference {
+    pub(super) param: String,
+    #[serde(flatten)]
+    pub(super) sum: Pair,
+}
+
+/// Whether a difference is more than noise.
+#[derive(Serialize, Clone, Copy)]
+pub(super) struct Test {
+    /// The probability that chance makes such a difference; none if there are too few values.
+    pub(super) probability: Option<f64>,
+    pub(super) significant: bool,
+}
+
+/// Writes a whole number without a point.
+fn whole<S: Serializer>(figure: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    number(*figure).serialize(serializer)
+}
+
+impl Pair {
+    pub(super) fn new([a, b]: [Option<f64>; 2]) -> Pair {
+        let change = a.zip(b).filter(|(a, _)| *a != 0.0).map(|(a, b)| (b - a) / a.abs());
+        Pair { a, b, change }
+    }
+
+    fn is_large(&self) -> bool {
+        self.change.is_none_or(|change| change.abs() >= LEAST_CHANGE)
+    }
+}
+
+impl<'a> Difference<'a> {
+    pub(super) fn new(
+        runs: [&Measured; 2],
+        verdicts: &'a [Verdict; 2],
+        grouping: Option<&'a Grouping>,
+        limits: &[Limit],
+    ) -> Difference<'a> {
+        let wholes = runs.map(Measured::whole);
+        let seconds = wholes.map(|(_, seconds)| seconds);
+        let figures = |at: usize| RunFigures {
+            input: runs[at].opened.inputs.names(),
+            events: wholes[at].0.count,
+            seconds: seconds[at],
+            completeness: &verdicts[at],
+        };
+        let mut events = events_of(runs.map(Measured::events), seconds);
+        let mut spans = spans_of(runs.map(Measured::durations), seconds);
+        let tests = events.iter().map(|event| &event.test).chain(spans.iter().map(|span| &span.test));
+        let tests = tests.filter(|test| test.probability.is_some()).count() as u64;
+        let level = LEVEL / tests.max(1) as f64;
+        let is_low = |test: &Test| test.probability.is_some_and(|probability| probability < level);
+        for event in &mut events {
+            event.test.significant = is_low(&event.test) && event.per_second.is_large();
+        }
+        for span in &mut spans {
+            let figures = [&span.mean_ns, &span.p50_ns, &span.p90_ns, &span.p99_ns];
+            span.test.significant = is_low(&span.test) && figures.iter().any(|figure| figure.is_large());
+        }
+        let groups = grouping.map(|grouping| groups_of(runs, verdicts, grouping)).unwrap_or_default();
+        let limits = limits.iter().map(|limit| limits::apply(limit, &events, &spans)).collect();
+        Difference {
+            version: 1,
+            runs: [figures(0), figures(1)],
+            level,
+            tests,
+            events,
+            spans,
+            by: grouping.iter().flat_map(|of| of.by.iter().map(|(name, _)| name.as_str())).collect(),
+            groups,
+            dropped_groups: runs.map(|run| run.groups.dropped.groups),
+            limits,
+        }
+    }
+
+    /// Returns what limits lack.
+    pub(super) fn missing_limits(&self) -> impl Iterator<Item = &str> {
+        self.limits.iter().filter_map(|limit| limit.missing.as_deref())
+    }
+
+    /// Returns the limits that are exceeded, and the figures.
+    pub(super) fn exceeded_limits(&self) -> impl Iterator<Item = (&str, String)> {
+        self.limits.iter().filter(|limit| limit.exceeded).map(|limit| (&*limit.limit, limit.says()))
+    }
+}
+
+fn events_of(runs: [BTreeMap<Name, EventFigures>; 2], seconds: [Option<f64>; 2]) -> Vec<EventDifference> {
+    let names: BTreeSet<&Name> = runs.iter().flat_map(BTreeMap::keys).collect();
+    let none = EventFigures::default();
+    let mut all: Vec<_> = names
+        .into_iter()
+        .map(|name| {
+            let of = [0, 1].map(|at| runs[at].get(name).unwrap_or(&none));
+            // A type that never occurred has intervals without events.
+            let lengths = runs.each_ref().map(|run| run.values().map(|of| of.intervals.len()).max());
+            let intervals = [0, 1].map(|at| match of[at].count {
+                0 => vec![0.0; lengths[at].unwrap_or(0)],
+                _ => of[at].intervals.clone(),
+            });
+            let counts = of.map(|of| of.count as f64);
+            EventDifference {
+                event: name.1.clone(),
+                registry: name.0.clone(),
+                count: Pair::new(counts.map(Some)),
+                per_second: per_second(counts, seconds),
+                bytes: Pair::new(of.map(|of| Some(of.bytes as f64))),
+                test: Test { probability: welch(&intervals[0], &intervals[1]), significant: false },
+            }
+        })
+        .collect();
+    all.sort_by(|x, y| y.count.largest().total_cmp(&x.count.largest()));
+    all
+}
+
+fn spans_of(
+    mut runs: [BTreeMap<Name, (Distribution, i64)>; 2],
+    seconds: [Option<f64>; 2],
+) -> Vec<SpanDifference> {
+    let names: BTreeSet<Name> = runs.iter().flat_map(BTreeMap::keys).cloned().collect();
+    let mut all: Vec<_> = names
+        .into_iter()
+        .map(|name| {
+            let of = runs.each_mut().map(|run| run.remove(&name));
+            let figure = |get: &dyn Fn(&Distribution) -> Option<f64>| {
+                Pair::new(of.each_ref().map(|of| of.as_ref().and_then(|(durations, _)| get(durations))))
+            };
+            let quantile = |share: f64| figure(&|durations| Some(durations.quantile(share)?.float()));
+            let number =
+                |of: &Option<(Distribution, i64)>| of.as_ref().map_or(0, |(of, _)| of.summary().count);
+            let counts = of.each_ref().map(|of| number(of) as f64);
+            let probability = match &of {
+                [Some((a, _)), Some((b, _))] => mann_whitney(a, b),
+                _ => None,
+            };
+            SpanDifference {
+                count: Pair::new(counts.map(Some)),
+                per_second: per_second(counts, seconds),
+                total_ns: Pair::new(of.each_ref().map(|of| of.as_ref().map(|(_, total)| *total as f64))),
+                mean_ns: figure(&Distribution::mean),
+                p50_ns: quantile(0.5),
+                p90_ns: quantile(0.9),
+                p99_ns: quantile(0.99),
+                max_ns: quantile(1.0),
+                span: name.1,
+                registry: name.0,
+                test: Test { probability, significant: false },
+                durations: of.map(|of| of.map(|(durations, _)| durations)),
+            }
+        })
+        .collect();
+    all.sort_by(|x, y| y.total_ns.largest().total_cmp(&x.total_ns.largest()));
+    all
+}
+
+fn per_second(counts: [f64; 2], seconds: [Option<f64>; 2]) -> Pair {
+    Pair::new([0, 1].map(|at| seconds[at].map(|seconds| counts[at] / seconds)))
+}
+
+impl Pair {
+    fn largest(&self) -> f64 {
+        self.a.unwrap_or(0.0).max(self.b.unwrap_or(0.0))
+    }
+}
+
+/// The events of a group, and its sums.
+type Group = (u64, Vec<Option<f64>>);
+
+fn groups_of(runs: [&Measured; 2], verdicts: &[Verdict; 2], grouping: &Grouping) -> Vec<GroupDifference> {
+    let mut groups: BTreeMap<Vec<String>, [Option<Group>; 2]> = BTreeMap::new();
+    for (at, run) in runs.iter().enumerate() {
+        let grouped = Grouped::new(&run.opened.events, grouping, &run.groups, &verdicts[at]);
+        for (values, events, sums) in grouped.each() {
+            let sums = sums.map(Json::as_f64).collect();
+            groups.entry(values.to_vec()).or_default()[at] = Some((events, sums));
+        }
+    }
+    let mut all: Vec<_> = groups
+        .into_iter()
+        .map(|(values, of)| {
+            let events = of.each_ref().map(|of| Some(of.as_ref().map_or(0.0, |(events, _)| *events as f64)));
+            let sum = |index: usize| of.each_ref().map(|of| of.as_ref().and_then(|(_, sums)| sums[index]));
+            let sums = grouping.sums.iter().enumerate();
+            let sums =
+                sums.map(|(index, param)| SumDifference { param: param.clone(), sum: Pair::new(sum(index)) });
+            GroupDifference { events: Pair::new(events), sums: sums.collect(), values }
+        })
+        .collect();
+    all.sort_by(|x, y| y.events.largest().total_cmp(&x.events.largest()));
+    all
+}

@@ -1,0 +1,136 @@
+//! The figures of one run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use telemetry_decode::Order;
+use telemetry_report::figures::distribution::Distribution;
+use telemetry_report::figures::rate::Rate;
+use telemetry_report::spans::{self, Gaps, Pairing};
+use telemetry_report::stats::{Count, Tally};
+
+use crate::input::events::{EventArgs, Opened};
+use crate::input::inputs::cannot_read;
+use crate::stats::grouping::Grouping;
+use crate::stats::groups::Groups;
+use crate::term::ended::Failure;
+use crate::term::progress::Progress;
+
+/// The maximum of spans that are open at once. About 240 bytes each.
+const MAX_OPEN: usize = 500_000;
+
+/// One run.
+pub(super) struct Measured {
+    pub(super) opened: Opened,
+    tally: Tally,
+    spans: spans::Tally,
+    pairing: Pairing,
+    pub(super) groups: Groups,
+}
+
+/// Names of a registry, and of an event or span in it.
+pub(super) type Name = (String, String);
+
+/// The figures of an event type.
+#[derive(Default)]
+pub(super) struct EventFigures {
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+    rate: Rate,
+    /// Events for each second, in equal intervals of the run.
+    pub(super) intervals: Vec<f64>,
+}
+
+impl Measured {
+    /// Begins to read a run.
+    pub(super) fn open(common: &EventArgs, path: &Path) -> Result<Measured, Failure> {
+        Ok(Measured {
+            opened: common.open_one(path, Order::Time)?,
+            tally: Tally::default(),
+            spans: spans::Tally::new(0),
+            pairing: Pairing::new(MAX_OPEN, &[], false),
+            groups: Groups::default(),
+        })
+    }
+
+    /// Reads all events.
+    pub(super) fn read(&mut self, grouping: Option<&Grouping>) -> Result<(), Failure> {
+        let Measured { opened, tally, spans, pairing, groups } = self;
+        let progress = Progress::of_bytes(opened.inputs.len());
+        // Whether a span is certain does not matter.
+        let gaps = Gaps::default();
+        let mut found = Vec::new();
+        while let Some(batch) = opened.events.next_batch().map_err(cannot_read)? {
+            tally.add_batch(&batch);
+            if let Some(grouping) = grouping {
+                groups.add_batch(&batch, grouping);
+            }
+            pairing.take_batch(&batch, &mut found);
+            found.drain(..).for_each(|found| spans.add(found, &pairing.defs, &gaps));
+            progress.events(batch.len(), || opened.events.bytes_done());
+        }
+        if let Some(grouping) = grouping {
+            groups.limit(grouping, 1);
+        }
+        Ok(())
+    }
+
+    /// Returns the number of all events, and the seconds from the first to the last.
+    pub(super) fn whole(&self) -> (Count, Option<f64>) {
+        let mut all = Count::NONE;
+        self.tally.lanes.iter().flat_map(|(_, counts)| counts.iter()).for_each(|(_, one)| all.merge(one));
+        let rate = self.tally.rate();
+        let ns = all.last_ns.checked_sub(all.first_ns).filter(|ns| *ns > 0);
+        // Sessions count from their own starts, so several need the time of the clock.
+        let counts = rate.over(&rate);
+        let by_clock = counts.width_ns.saturating_mul(counts.counts.len() as u64) as f64;
+        let seconds = match self.opened.sessions().len() {
+            0 | 1 => ns.map(|ns| ns as f64 / 1e9),
+            _ => (all.count > 1).then_some(by_clock / 1e9),
+        };
+        (all, seconds)
+    }
+
+    /// Returns the figures of all event types that occurred. All versions of a registry are one.
+    pub(super) fn events(&self) -> BTreeMap<Name, EventFigures> {
+        let mut all: BTreeMap<Name, EventFigures> = BTreeMap::new();
+        let name = |fingerprint, index: usize| {
+            let known = self.opened.registries().iter().find(|known| known.fingerprint == fingerprint)?;
+            Some((known.registry.name.clone(), known.registry.events.get(index)?.name.clone()))
+        };
+        for ((_, _, fingerprint), counts) in &self.tally.lanes {
+            for (index, count) in counts.iter() {
+                let Some(name) = name(*fingerprint, index) else { continue };
+                let of = all.entry(name).or_default();
+                of.count += count.count;
+                of.bytes += count.bytes;
+            }
+        }
+        for (fingerprint, index, tally) in self.tally.events.iter() {
+            if let Some(of) = name(fingerprint, index).and_then(|name| all.get_mut(&name)) {
+                of.rate.merge(&tally.rate);
+            }
+        }
+        let whole = self.tally.rate();
+        for of in all.values_mut() {
+            let counts = of.rate.over(&whole).columns();
+            // The run begins and ends within an interval.
+            let inner = counts.counts.get(1..counts.counts.len().saturating_sub(1)).unwrap_or_default();
+            let seconds = counts.width_ns as f64 / 1e9;
+            of.intervals = inner.iter().map(|count| *count as f64 / seconds).collect();
+        }
+        all
+    }
+
+    /// Returns the durations of all spans that ended.
+    pub(super) fn durations(&self) -> BTreeMap<Name, (Distribution, i64)> {
+        let mut all: BTreeMap<Name, (Distribution, i64)> = BTreeMap::new();
+        for (def, tally) in self.pairing.defs.iter().zip(&self.spans.spans) {
+            let of = all.entry((def.registry.clone(), def.span.name.clone())).or_default();
+            of.0.merge(&tally.durations);
+            of.1 = of.1.saturating_add(tally.total_ns);
+        }
+        all.retain(|_, (durations, _)| durations.quantile(0.0).is_some());
+        all
+    }
+}
