@@ -1,6 +1,6 @@
 //! Segments to tables, a batch at a time.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use telemetry_decode::KnownRegistry;
@@ -8,7 +8,7 @@ use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::segment::SegmentName;
 
 use crate::catalog::{self, Catalog};
-use crate::convert::{NewFile, convert};
+use crate::convert::{Converted, NewFile, convert, times};
 use crate::delete::{Rewrite, rewrite};
 use crate::delta::{self, Added, Change};
 use crate::lake::{
@@ -136,7 +136,10 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan) -> Result<Committed> {
     let tables = write_logs(lake, plan.batch, &before, &catalog, progress.added).await?;
     let registries = catalog.registries().iter().map(|known| format!("{:016x}", known.fingerprint)).collect();
     failpoint("done");
-    lake.add_done(&Done { batch: plan.batch, rows: progress.rows, registries, tables }).await?;
+    let mut known: HashMap<_, _> =
+        progress.segments.iter().map(|segment| (&segment.name, segment.time)).collect();
+    let times = plan.segments.iter().map(|name| known.remove(name).flatten()).collect();
+    lake.add_done(&Done { batch: plan.batch, rows: progress.rows, registries, tables, times }).await?;
     failpoint("after");
     let dropped = progress.states.iter().map(|state| lake.drop_states(&state.host, state.session));
     stream::iter(dropped).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
@@ -235,13 +238,16 @@ async fn convert_session(
         }
         let converted = convert(&together, &mut state, catalog);
         let error = converted.as_ref().err().map(ToString::to_string);
-        files.extend(converted.into_iter().flatten());
+        let Converted { files: new, clock } =
+            converted.unwrap_or(Converted { files: Vec::new(), clock: None });
+        files.extend(new);
         progress.segments.extend(segments[first..at].iter().map(|(name, bytes)| SegmentRow {
             name: name.clone(),
             host: host.clone(),
             session,
             bytes: bytes.len() as u64,
             error: error.clone(),
+            time: clock.as_ref().and_then(|clock| times(bytes, clock)),
         }));
     }
     for (number, file) in files.into_iter().enumerate() {

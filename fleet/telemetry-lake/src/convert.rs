@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use telemetry_columns::{Batch, Builder, Data, ParquetWriter, Spans, Table, Tables};
 use telemetry_decode::blocks::{Blocks, Header, Piece};
-use telemetry_decode::{Event, Events, Facts, KnownRegistry, Order, Reader, Session};
+use telemetry_decode::{Clock, Event, Events, Facts, KnownRegistry, Order, Reader, Session};
 use telemetry_format::{BlockType, Calendar, flags};
 
 use crate::catalog::{self, Catalog};
@@ -28,6 +28,14 @@ pub struct NewFile {
     pub rows: u64,
     /// The time of the first row and of the last one, in nanoseconds since 1970.
     pub time: Option<(i64, i64)>,
+}
+
+/// The result of a conversion.
+pub struct Converted {
+    /// The rows.
+    pub files: Vec<NewFile>,
+    /// The clock of the session, if a segment states it.
+    pub clock: Option<Clock>,
 }
 
 /// Why segments cannot be converted.
@@ -59,7 +67,7 @@ pub fn convert(
     segments: &[u8],
     state: &mut SessionState,
     catalog: &mut Catalog,
-) -> Result<Vec<NewFile>, ConvertError> {
+) -> Result<Converted, ConvertError> {
     let headers = headers(segments)?;
     let reader = Reader::from_slice(segments).order(Order::Time);
     let mut events = reader.events().map_err(ConvertError::of)?;
@@ -103,7 +111,19 @@ pub fn convert(
     }
     note(&headers, &events, state);
     state.is_deleted &= files.is_empty();
-    Ok(files)
+    let session = events.sessions().iter().find(|session| session.id == state.session);
+    Ok(Converted { files, clock: session.map(|session| session.clock) })
+}
+
+/// Returns the times between which the events of a segment happened, in nanoseconds since 1970. The
+/// texts of labels do not count: each segment repeats all of them.
+pub fn times(segment: &[u8], clock: &Clock) -> Option<(i64, i64)> {
+    let headers = headers(segment).ok()?;
+    let of_threads =
+        headers.iter().filter(|header| header.block_type == BlockType::Events && header.thread != 0);
+    let (from, until) = (of_threads.clone().map(|header| header.base_ticks).min()?, of_threads);
+    let until = until.map(|header| header.end_ticks).max()?;
+    Some((clock.wall_ns(from), clock.wall_ns(until)))
 }
 
 /// Returns the headers of all whole blocks.

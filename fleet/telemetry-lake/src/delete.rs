@@ -178,7 +178,8 @@ pub(crate) async fn rewrite(lake: &Lake, batch: u64, what: &Rewrite) -> Result<u
         drop_segments(lake, batch, goes).await?;
     }
     failpoint("done");
-    lake.add_done(&Done { batch, rows: 0, registries: before.registries, tables }).await?;
+    let done = Done { batch, registries: before.registries, tables, ..Done::default() };
+    lake.add_done(&done).await?;
     for state in states.iter().filter(|state| state.batch == batch) {
         lake.drop_states(&state.host, state.session).await?;
     }

@@ -65,6 +65,10 @@ pub struct Done {
     pub registries: Vec<String>,
     /// By name: the tables of the lake.
     pub tables: BTreeMap<String, TableState>,
+    /// For each segment of the plan: when its events happened, in nanoseconds since 1970, if that
+    /// is known.
+    #[serde(default)]
+    pub times: Vec<Option<(i64, i64)>>,
 }
 
 /// A table of the lake.

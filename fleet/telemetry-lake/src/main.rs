@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use telemetry_lake::chosen::{Written, write_chosen};
 use telemetry_lake::commit::commit_next;
 use telemetry_lake::complete::{complete, time_text};
 use telemetry_lake::convert::day_text;
@@ -71,6 +72,29 @@ enum Command {
         #[arg(long, value_name = "SECONDS")]
         until: Option<u32>,
     },
+    /// Write the segments of a host and of some time to standard output, as one stream
+    #[command(
+        after_help = "Any command of `telemetry` reads it: `telemetry report URL` does both. Segments are written whole, \
+                      so the stream may begin earlier and end later.\n\n\
+                      Exit codes: 0 if all segments are there, 1 if some were deleted, 2 for errors."
+    )]
+    Stream {
+        /// Store: file:///DIR or s3://BUCKET/PREFIX
+        #[arg(value_name = "URL")]
+        url: String,
+
+        /// Only this host
+        #[arg(long, value_name = "NAME")]
+        host: Option<String>,
+
+        /// From this time on, in seconds since 1970
+        #[arg(long, value_name = "SECONDS")]
+        from: Option<u32>,
+
+        /// Until this time, in seconds since 1970
+        #[arg(long, value_name = "SECONDS")]
+        until: Option<u32>,
+    },
     /// Delete rows: of a host, of a session, or of days long ago
     #[command(
         after_help = "All given conditions must hold. The segments of the rows go, too. Objects are deleted \
@@ -111,6 +135,12 @@ enum Command {
         #[arg(long, value_name = "DAYS")]
         older_than: u32,
     },
+}
+
+/// Returns times in nanoseconds since 1970.
+fn times(from: Option<u32>, until: Option<u32>) -> std::ops::Range<i64> {
+    let ns = |seconds: u32| i64::from(seconds) * 1_000_000_000;
+    from.map_or(i64::MIN, ns)..until.map_or(i64::MAX, ns)
 }
 
 fn session(text: &str) -> Result<u64, String> {
@@ -171,10 +201,25 @@ impl Command {
                 println!("{files} files are no longer needed");
                 Ok(ExitCode::SUCCESS)
             }
+            Command::Stream { url, host, from, until } => {
+                let lake = Lake::open(&url).await?;
+                let mut to = std::io::BufWriter::new(std::io::stdout().lock());
+                let written = write_chosen(&lake, host.as_deref(), times(from, until), &mut to).await?;
+                let flushed = std::io::Write::flush(&mut to);
+                flushed.map_err(|error| LakeError::Other(format!("cannot write: {error}")))?;
+                let Written { segments, gone, .. } = written;
+                if gone > 0 {
+                    eprintln!("warning: {gone} segments of this time are deleted; {segments} are there");
+                } else if segments == 0 {
+                    return Err(LakeError::Other(format!(
+                        "{url}: no committed segment of these hosts and times; help: see `telemetry-lake complete`"
+                    )));
+                }
+                Ok(ExitCode::from(u8::from(gone > 0)))
+            }
             Command::Complete { url, host, from, until } => {
                 let lake = Lake::open(&url).await?;
-                let ns = |seconds: u32| i64::from(seconds) * 1_000_000_000;
-                let times = from.map_or(i64::MIN, ns)..until.map_or(i64::MAX, ns);
+                let times = times(from, until);
                 let found = complete(&lake, host.as_deref(), times).await?;
                 for (state, missing) in &found.missing {
                     let lane = missing.lane.map_or_else(|| "-".to_owned(), |lane| lane.to_string());

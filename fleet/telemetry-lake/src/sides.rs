@@ -22,6 +22,8 @@ pub struct SegmentRow {
     pub bytes: u64,
     /// Why it could not be read. Then it gives no rows.
     pub error: Option<String>,
+    /// When its events happened, in nanoseconds since 1970, if that is known.
+    pub time: Option<(i64, i64)>,
 }
 
 /// The name of a column, its type and its meaning. A name that ends in `?` is of a column that may
@@ -266,7 +268,7 @@ pub fn of_batch(batch: u64, segments: &[SegmentRow], registries: &[KnownRegistry
     let mut files = ADDED.map(|of| Side::new(&of));
     let [of_segments, of_registries, events, params, values] = &mut files;
     let batch = batch.into();
-    for SegmentRow { name, host, session, bytes, error } in segments {
+    for SegmentRow { name, host, session, bytes, error, .. } in segments {
         let (host, name, error) = (host.as_str().into(), name.as_str().into(), error.as_deref().into());
         of_segments.push([batch, host, (*session).into(), name, (*bytes).into(), error]);
     }

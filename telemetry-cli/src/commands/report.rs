@@ -7,6 +7,7 @@ use telemetry_report::{Gatherer, Head, Origin};
 
 use crate::input::events::{EventArgs, Opened};
 use crate::input::inputs::cannot_read;
+use crate::input::lake::{self, Fetched};
 use crate::input::verdict::Verdict;
 use crate::spans::shown::{Names, Spans};
 use crate::stats::shown::Stats;
@@ -23,7 +24,11 @@ report.html in this directory. Numbers of the whole run are those of `telemetry 
 Examples:
   telemetry report
   telemetry report gcbench.tel -o gcbench.html
-  telemetry report --from 1s --until 2s crash.tel";
+  telemetry report --from 1s --until 2s crash.tel
+  telemetry report s3://telemetry/prod --host h7 --from 1795432800s --until 1795436400s
+
+The last one reads a lake: `telemetry-lake` fetches the segments of this host and these times, which count
+from 1970. Its package is fleet/telemetry-lake. See docs/lake.md.";
 
 /// The file that the report is written to if the command line names none.
 const DEFAULT: &str = "report.html";
@@ -34,11 +39,27 @@ const DEFAULT: &str = "report.html";
 pub(crate) struct Args {
     #[command(flatten)]
     common: EventArgs,
+
+    /// Of a lake, only this host
+    #[arg(long, value_name = "NAME", help_heading = "Filters")]
+    host: Option<String>,
 }
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
-        let mut opened = self.common.open(Order::Time)?;
+        let lake = match lake::url(&self.common.input.files) {
+            Some(url) => Some(lake::fetch(url, self.host.as_deref(), self.common.filter.times(), context)?),
+            None if self.host.is_some() => {
+                return Err(Failure::new(
+                    "--host without a lake, expected s3://BUCKET/PREFIX or file:///DIR",
+                ));
+            }
+            None => None,
+        };
+        let mut opened = match &lake {
+            Some(lake) => self.common.open_lake(lake, Order::Time)?,
+            None => self.common.open(Order::Time)?,
+        };
         let mut gathered = Gatherer::default();
         let progress = Progress::of_bytes(opened.inputs.len());
         while let Some(event) = opened.events.next().map_err(cannot_read)? {
@@ -52,21 +73,30 @@ impl Run for Args {
         // An empty recording has a page that says what to do. For other input, a page would only
         // hide that it is no recording.
         if verdict.is_recording() {
-            self.write(&opened, &gathered, &verdict)?;
+            self.write(&opened, lake.as_ref(), &gathered, &verdict)?;
         }
         opened.end_with(&verdict, context)
     }
 }
 
 impl Args {
-    fn write(&self, opened: &Opened, gathered: &Gatherer, verdict: &Verdict) -> Result<(), Failure> {
+    fn write(
+        &self,
+        opened: &Opened,
+        lake: Option<&Fetched>,
+        gathered: &Gatherer,
+        verdict: &Verdict,
+    ) -> Result<(), Failure> {
         let stats = Stats::new(&opened.events, &gathered.tally, None, verdict);
         let names = Names::new(&opened.events, &gathered.pairing.defs);
         let spans = Spans::new(&gathered.spans, &names, &opened.inputs, verdict, false);
         let head =
             Head { title: title(opened), verdict: verdict.lines(), is_complete: verdict.is_complete() };
         let made_by = format!("telemetry {}", env!("CARGO_PKG_VERSION"));
-        let inputs = opened.inputs.paths().iter().map(|path| path.display().to_string()).collect();
+        let inputs = match lake {
+            Some(lake) => vec![lake.name.clone()],
+            None => opened.inputs.paths().iter().map(|path| path.display().to_string()).collect(),
+        };
         let origin = Origin { made_by, inputs };
         let page = gathered
             .page(&opened.events, &head, &origin, &stats, &spans)

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use telemetry_decode::rows::Copies;
 use telemetry_decode::{Event, EventBatch, Events, Filter, KnownRegistry, Order, Session};
@@ -11,6 +11,7 @@ use telemetry_filter::Condition;
 
 use crate::input::inputs::{InputArgs, Inputs, cannot_read};
 use crate::input::jobs::in_order;
+use crate::input::lake::Fetched;
 use crate::input::selection::{FilterArgs, expect_no_names};
 use crate::input::verdict::Verdict;
 use crate::term::ended::{Context, Ended, Failure};
@@ -73,6 +74,15 @@ impl EventArgs {
         let (filter, condition) = self.filter.apart()?;
         let inputs = self.input.inputs()?;
         Ok((Opened::start(&self.input, inputs, filter, self.output.clone(), order)?, condition))
+    }
+
+    /// Begins to read what was fetched of a lake. Its times are those of the wall clock.
+    pub(crate) fn open_lake(&self, lake: &Fetched, order: Order) -> Result<Opened, Failure> {
+        let (filter, condition) = self.filter.apart()?;
+        let condition = condition.map(|condition| Arc::new(condition.clone()) as _);
+        let filter = filter.from_ns(None).until_ns(None).condition(lake.condition(condition));
+        let inputs = Inputs::new(vec![lake.path().to_path_buf()], self.input.registries.load()?);
+        Opened::start(&self.input, inputs, filter, self.output.clone(), order)
     }
 
     fn start(&self, inputs: Inputs, order: Order) -> Result<Opened, Failure> {

@@ -9,6 +9,7 @@ mod fit;
 pub(crate) mod follow;
 pub(crate) mod inputs;
 pub(crate) mod jobs;
+pub(crate) mod lake;
 pub(crate) mod lines;
 pub(crate) mod live;
 pub(crate) mod opening;

@@ -57,6 +57,11 @@ impl FilterArgs {
         self.text().is_none()
     }
 
+    /// Returns the times of `--from` and `--until`.
+    pub(crate) fn times(&self) -> (Option<i64>, Option<i64>) {
+        (self.from, self.until)
+    }
+
     /// Returns the filter as options, or nothing if there is none.
     pub(crate) fn text(&self) -> Option<String> {
         let names = [

@@ -10,18 +10,23 @@ use crate::term::ended::{Context, Ended, Failure};
 
 /// Runs the program beside this one or in `$PATH`. `folder` has its package in the repository.
 pub(crate) fn run(name: &str, folder: &str, arguments: &[OsString], context: &mut Context) -> Ended {
-    let beside = std::env::current_exe().ok().and_then(|own| own.parent().map(Path::to_path_buf));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let program = |directory| in_directory(directory, name);
-    let Some(program) = beside.into_iter().chain(std::env::split_paths(&path)).find_map(program) else {
-        return Err(Failure::new(format!(
-            "found no program `{name}` beside `telemetry` or in $PATH, expected one: it is a package of its own; \
-             help: in a clone of the repository, run `cargo install --locked --path {folder}`"
-        )));
-    };
+    let program = find(name, folder)?;
     let mut command = Command::new(&program);
     command.args(arguments);
     become_program(&program, command, context)
+}
+
+/// Finds the program beside this one or in `$PATH`.
+pub(crate) fn find(name: &str, folder: &str) -> Result<PathBuf, Failure> {
+    let beside = std::env::current_exe().ok().and_then(|own| own.parent().map(Path::to_path_buf));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let program = |directory| in_directory(directory, name);
+    beside.into_iter().chain(std::env::split_paths(&path)).find_map(program).ok_or_else(|| {
+        Failure::new(format!(
+            "found no program `{name}` beside `telemetry` or in $PATH, expected one: it is a package of its own; \
+             help: in a clone of the repository, run `cargo install --locked --path {folder}`"
+        ))
+    })
 }
 
 /// Returns the program in a directory. An empty name of a directory in `$PATH` is left out.
