@@ -12,6 +12,7 @@ mod deploy;
 #[cfg(target_os = "linux")]
 mod disk;
 mod hostile;
+mod model;
 mod rows;
 mod s3;
 mod segments;
