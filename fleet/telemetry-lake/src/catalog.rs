@@ -8,7 +8,7 @@ use telemetry_decode::KnownRegistry;
 
 /// Registries in the order in which they were first seen. A further one adds tables and columns,
 /// and never changes those before.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Catalog {
     registries: Vec<KnownRegistry>,
     known: HashSet<u64>,

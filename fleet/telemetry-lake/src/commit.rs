@@ -1,20 +1,25 @@
 //! Segments to tables, a batch at a time.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::pin::pin;
+use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use telemetry_decode::KnownRegistry;
 use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::segment::SegmentName;
+use tokio::task::spawn_blocking;
 
 use crate::catalog::{self, Catalog};
-use crate::convert::{Converted, NewFile, convert, times};
+use crate::convert::NewFile;
 use crate::delete::{Rewrite, rewrite};
 use crate::delta::{self, Added, Change};
 use crate::lake::{
     Done, Format, Lake, LakeError, Plan, Result, TableState, json, registry_name, state_name, table_folder,
 };
 use crate::lease::Lease;
+use crate::session::{Fetched, OfSession};
 use crate::sides::{self, SegmentRow};
 use crate::state::SessionState;
 
@@ -31,10 +36,6 @@ pub struct Committed {
     pub unreadable: Vec<(String, String)>,
 }
 
-/// The most bytes of a session's segments that are converted together. Spans that begin in one such
-/// part and end in another are not paired.
-const MAX_BYTES: usize = 256 << 20;
-
 /// Requests to the store at the same time. Syncs of a file system that come together are one.
 const AT_ONCE: usize = 64;
 
@@ -45,11 +46,17 @@ const MAX_WAITING: usize = 64 << 20;
 const AHEAD: usize = 4;
 
 /// Commits the next batch: one that was begun, or else at most `most` segments that are new.
-/// Returns `None` if there is none.
+/// Returns `None` if there is none. Converts this many sessions at once, with the same result as one
+/// after the other.
 ///
 /// # Errors
 /// Those of the store. The next call continues where this one ended.
-pub async fn commit_next(lake: &Lake, lease: &Lease, most: usize) -> Result<Option<Committed>> {
+pub async fn commit_next(
+    lake: &Lake,
+    lease: &Lease,
+    most: usize,
+    threads: usize,
+) -> Result<Option<Committed>> {
     loop {
         let last = lake.last_batch().await?;
         if lake.done(last).await?.is_none() {
@@ -62,7 +69,7 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, most: usize) -> Result<Opti
                 rewrite(lake, plan.batch, &Rewrite::Compact).await?;
                 continue;
             }
-            return run(lake, lease, plan).await.map(Some);
+            return run(lake, lease, plan, threads).await.map(Some);
         }
         let mut segments = new_segments(lake, last).await?;
         if segments.is_empty() {
@@ -73,7 +80,7 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, most: usize) -> Result<Opti
         // Another committer may have written this plan. Then that is the one to follow.
         if lake.add_plan(&plan).await? {
             failpoint("plan");
-            return run(lake, lease, plan).await.map(Some);
+            return run(lake, lease, plan, threads).await.map(Some);
         }
     }
 }
@@ -101,21 +108,45 @@ struct Progress {
     rows: u64,
 }
 
-async fn run(lake: &Lake, lease: &Lease, plan: Plan) -> Result<Committed> {
+/// Converts a session on another thread.
+async fn on_thread(session: &Arc<Fetched>, batch: u64, catalog: &Arc<Catalog>) -> Result<OfSession> {
+    let (session, catalog) = (session.clone(), catalog.clone());
+    let converted = spawn_blocking(move || session.convert(batch, Catalog::clone(&catalog))).await;
+    converted.map_err(|error| LakeError::Other(format!("a conversion failed: {error}")))
+}
+
+async fn run(lake: &Lake, lease: &Lease, plan: Plan, threads: usize) -> Result<Committed> {
     let before = lake.done(plan.batch - 1).await?.unwrap_or_default();
-    let mut catalog = load_catalog(lake, &before).await?;
+    let catalog = load_catalog(lake, &before).await?;
     let known = catalog.registries().len();
+    let catalog = RefCell::new(Arc::new(catalog));
     let mut progress = Progress::default();
     let sessions = by_session(&plan);
     let states = sessions.keys().map(|(host, session)| lake.state_before(host, *session, plan.batch));
     let states: Vec<_> = stream::iter(states).buffered(AT_ONCE).try_collect().await?;
     let fetched = states.into_iter().zip(sessions.values()).map(|(state, names)| fetch(lake, state, names));
-    let mut fetched = stream::iter(fetched).buffered(AHEAD);
-    while let Some(session) = fetched.next().await {
+    let fetched = stream::iter(fetched).buffered(AHEAD.max(threads));
+    let converted = fetched.map(async |session: Result<Fetched>| {
+        let (session, base) = (Arc::new(session?), catalog.borrow().clone());
+        let converted = on_thread(&session, plan.batch, &base).await?;
+        Ok::<_, LakeError>((session, base, converted))
+    });
+    let mut converted = pin!(converted.buffered(threads));
+    while let Some(next) = converted.next().await {
         lease.renew(&lake.store).await?;
-        convert_session(lake, session?, plan.batch, &mut catalog, &mut progress).await?;
+        let (session, base, mut of_session) = next?;
+        let now = catalog.borrow().clone();
+        // A session before it had a new registry, on which the columns depend.
+        if !Arc::ptr_eq(&base, &now) {
+            of_session = on_thread(&session, plan.batch, &now).await?;
+        }
+        if of_session.catalog.registries().len() > now.registries().len() {
+            *catalog.borrow_mut() = Arc::new(std::mem::take(&mut of_session.catalog));
+        }
+        progress.take(lake, of_session).await?;
         failpoint("session");
     }
+    let catalog = catalog.borrow().clone();
     progress.write_all(lake).await?;
     let news = &catalog.registries()[known..];
     for KnownRegistry { fingerprint, registry, .. } in news {
@@ -163,10 +194,10 @@ async fn load_catalog(lake: &Lake, before: &Done) -> Result<Catalog> {
     Ok(catalog)
 }
 
-type OfSession = (String, u64);
+type Key = (String, u64);
 
 /// Returns the segments of a plan by host and session, in order.
-fn by_session(plan: &Plan) -> BTreeMap<OfSession, Vec<String>> {
+fn by_session(plan: &Plan) -> BTreeMap<Key, Vec<String>> {
     let mut sessions = BTreeMap::<_, Vec<_>>::new();
     for text in &plan.segments {
         if let Ok(name) = text.parse::<SegmentName>() {
@@ -174,12 +205,6 @@ fn by_session(plan: &Plan) -> BTreeMap<OfSession, Vec<String>> {
         }
     }
     sessions
-}
-
-struct Fetched {
-    state: SessionState,
-    /// Names and bytes.
-    segments: Vec<(String, Vec<u8>)>,
 }
 
 async fn fetch(lake: &Lake, state: SessionState, names: &[String]) -> Result<Fetched> {
@@ -192,6 +217,30 @@ async fn fetch(lake: &Lake, state: SessionState, names: &[String]) -> Result<Fet
 }
 
 impl Progress {
+    /// Takes the rows of a session.
+    async fn take(&mut self, lake: &Lake, of_session: OfSession) -> Result<()> {
+        let OfSession { state, files, segments, .. } = of_session;
+        let (host, session, batch) = (&state.host, state.session, state.batch);
+        self.segments.extend(segments);
+        for (number, file) in files.into_iter().enumerate() {
+            let NewFile { table, day, bytes, rows, time } = file;
+            let path = format!("day={day}/host={host}/{batch:010}-{session:016x}-{number:04}.parquet");
+            let name = format!("{}/{path}", table_folder(&table.name));
+            let partition = Some((day, host.clone()));
+            let added = Added { path, partition, bytes: bytes.len() as u64, rows, time };
+            if table.name != catalog::of_spans().name {
+                self.rows += rows;
+            }
+            self.added.entry(table.name.clone()).or_default().push(added);
+            self.write(lake, name, bytes).await?;
+        }
+        // A repetition of the batch begins with the state before it, so this one may be there
+        // first.
+        self.write(lake, state_name(&state), json(&state)).await?;
+        self.states.push(state);
+        Ok(())
+    }
+
     /// Takes an object, and writes those that wait if they are many.
     async fn write(&mut self, lake: &Lake, name: String, bytes: Vec<u8>) -> Result<()> {
         self.waiting_bytes += bytes.len();
@@ -212,60 +261,6 @@ impl Progress {
         });
         stream::iter(writes).buffer_unordered(AT_ONCE).try_collect().await
     }
-}
-
-async fn convert_session(
-    lake: &Lake,
-    fetched: Fetched,
-    batch: u64,
-    catalog: &mut Catalog,
-    progress: &mut Progress,
-) -> Result<()> {
-    let Fetched { mut state, segments } = fetched;
-    state.batch = batch;
-    let (host, session) = (state.host.clone(), state.session);
-    let mut files = Vec::new();
-    let mut at = 0;
-    while at < segments.len() {
-        let mut together = Vec::new();
-        let first = at;
-        while let Some((_, bytes)) = segments
-            .get(at)
-            .filter(|(_, bytes)| together.is_empty() || together.len() + bytes.len() <= MAX_BYTES)
-        {
-            together.extend_from_slice(bytes);
-            at += 1;
-        }
-        let converted = convert(&together, &mut state, catalog);
-        let error = converted.as_ref().err().map(ToString::to_string);
-        let Converted { files: new, clock } =
-            converted.unwrap_or(Converted { files: Vec::new(), clock: None });
-        files.extend(new);
-        progress.segments.extend(segments[first..at].iter().map(|(name, bytes)| SegmentRow {
-            name: name.clone(),
-            host: host.clone(),
-            session,
-            bytes: bytes.len() as u64,
-            error: error.clone(),
-            time: clock.as_ref().and_then(|clock| times(bytes, clock)),
-        }));
-    }
-    for (number, file) in files.into_iter().enumerate() {
-        let NewFile { table, day, bytes, rows, time } = file;
-        let path = format!("day={day}/host={host}/{batch:010}-{session:016x}-{number:04}.parquet");
-        let name = format!("{}/{path}", table_folder(&table.name));
-        let partition = Some((day, host.clone()));
-        let added = Added { path, partition, bytes: bytes.len() as u64, rows, time };
-        if table.name != catalog::of_spans().name {
-            progress.rows += rows;
-        }
-        progress.added.entry(table.name.clone()).or_default().push(added);
-        progress.write(lake, name, bytes).await?;
-    }
-    // A repetition of the batch begins with the state before it, so this one may be there first.
-    progress.write(lake, state_name(&state), json(&state)).await?;
-    progress.states.push(state);
-    Ok(())
 }
 
 /// Writes a version of each table that is new, has other columns, or has files. Returns all tables.

@@ -12,5 +12,6 @@ pub mod lake;
 pub mod lease;
 pub mod marks;
 pub mod rows;
+mod session;
 pub mod sides;
 pub mod state;

@@ -49,6 +49,10 @@ enum Command {
         #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
         max_segments: u32,
 
+        /// Sessions to convert at once [default: processors of this machine]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+        threads: Option<u16>,
+
         /// Seconds for which this process alone may commit, in S3; it renews them
         #[arg(long, value_name = "SECONDS", default_value_t = 60)]
         lease: u64,
@@ -174,7 +178,11 @@ impl Command {
                 println!("{url} is a lake of the form `{}`", format.word());
                 Ok(ExitCode::SUCCESS)
             }
-            Command::Commit { url, max_segments, lease } => commit(&url, max_segments as usize, lease).await,
+            Command::Commit { url, max_segments, threads, lease } => {
+                let threads = threads.map(usize::from);
+                let threads = threads.or_else(|| std::thread::available_parallelism().ok().map(usize::from));
+                commit(&url, max_segments as usize, threads.unwrap_or(1), lease).await
+            }
             Command::Delete { url, host, session, older_than } => {
                 let lake = Lake::open(&url).await?;
                 let lease = Lease::take(&lake.store, 60).await?;
@@ -238,11 +246,11 @@ impl Command {
     }
 }
 
-async fn commit(url: &str, most: usize, seconds: u64) -> Result<ExitCode, LakeError> {
+async fn commit(url: &str, most: usize, threads: usize, seconds: u64) -> Result<ExitCode, LakeError> {
     let lake = Lake::open(url).await?;
     let lease = Lease::take(&lake.store, seconds).await?;
     let (mut batches, mut has_unreadable) = (0, false);
-    while let Some(done) = commit_next(&lake, &lease, most).await? {
+    while let Some(done) = commit_next(&lake, &lease, most, threads).await? {
         batches += 1;
         println!("batch {}: {} segments, {} rows", done.batch, done.segments, done.rows);
         for (name, why) in &done.unreadable {

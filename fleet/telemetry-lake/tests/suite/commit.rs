@@ -50,6 +50,33 @@ fn each_event_is_a_row_once() {
     }
 }
 
+/// Sessions are converted at once, with the same objects as one after the other.
+#[test]
+fn threads_change_nothing() {
+    let streams = streams(&plan());
+    let objects = |threads: &str| {
+        let lake = TestLake::new(Format::Parquet);
+        for (number, (host, stream)) in streams.iter().enumerate() {
+            lake.ship(host, stream);
+            // The last batch has two hosts, and the first one has the registries.
+            if number != 1 {
+                let said = lake.run(&["commit", "--threads", threads]);
+                assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+            }
+        }
+        lake.check(&all_events(&streams));
+        lake.objects()
+    };
+    let one = objects("1");
+    assert!(one.len() > 50);
+    for threads in ["2", "7"] {
+        let many = objects(threads);
+        assert!(one.keys().eq(many.keys()), "the same names");
+        let other = one.iter().find(|(name, bytes)| many[*name] != **bytes);
+        assert_eq!(other.map(|(name, _)| name), None, "{threads} threads");
+    }
+}
+
 /// Segments arrive in any order and in several batches, and some of them again.
 #[test]
 fn any_order_gives_the_same_rows() {

@@ -90,6 +90,14 @@ impl TestLake {
         segments.iter().map(place).collect()
     }
 
+    /// Returns all objects but the segments, by name.
+    pub(crate) fn objects(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut names = Vec::new();
+        files_in(self.path(), self.path(), &mut names);
+        names.retain(|name| !name.starts_with("segments/"));
+        names.into_iter().map(|name| (name.clone(), std::fs::read(self.path().join(name)).unwrap())).collect()
+    }
+
     /// Returns the names of the tables that have files.
     pub(crate) fn tables(&self) -> Vec<String> {
         let mut names: Vec<_> = std::fs::read_dir(self.path().join("tables"))

@@ -1,0 +1,62 @@
+//! The conversion of one session's segments.
+
+use crate::catalog::Catalog;
+use crate::convert::{Converted, NewFile, convert, times};
+use crate::sides::SegmentRow;
+use crate::state::SessionState;
+
+/// The most bytes of a session's segments that are converted together. Spans that begin in one such
+/// part and end in another are not paired.
+const MAX_BYTES: usize = 256 << 20;
+
+/// The segments of a session.
+pub(crate) struct Fetched {
+    /// The session before them.
+    pub(crate) state: SessionState,
+    /// Names and bytes.
+    pub(crate) segments: Vec<(String, Vec<u8>)>,
+}
+
+/// The rows of a session in a batch.
+pub(crate) struct OfSession {
+    /// The session after them.
+    pub(crate) state: SessionState,
+    pub(crate) files: Vec<NewFile>,
+    pub(crate) segments: Vec<SegmentRow>,
+    /// With the registries of the session.
+    pub(crate) catalog: Catalog,
+}
+
+impl Fetched {
+    /// Converts the segments. The result follows from the arguments alone.
+    pub(crate) fn convert(&self, batch: u64, mut catalog: Catalog) -> OfSession {
+        let mut state = SessionState { batch, ..self.state.clone() };
+        let (mut files, mut rows, mut at) = (Vec::new(), Vec::new(), 0);
+        while at < self.segments.len() {
+            let mut together = Vec::new();
+            let first = at;
+            while let Some((_, bytes)) = self
+                .segments
+                .get(at)
+                .filter(|(_, bytes)| together.is_empty() || together.len() + bytes.len() <= MAX_BYTES)
+            {
+                together.extend_from_slice(bytes);
+                at += 1;
+            }
+            let converted = convert(&together, &mut state, &mut catalog);
+            let error = converted.as_ref().err().map(ToString::to_string);
+            let Converted { files: new, clock } =
+                converted.unwrap_or(Converted { files: Vec::new(), clock: None });
+            files.extend(new);
+            rows.extend(self.segments[first..at].iter().map(|(name, bytes)| SegmentRow {
+                name: name.clone(),
+                host: state.host.clone(),
+                session: state.session,
+                bytes: bytes.len() as u64,
+                error: error.clone(),
+                time: clock.as_ref().and_then(|clock| times(bytes, clock)),
+            }));
+        }
+        OfSession { state, files, segments: rows, catalog }
+    }
+}
