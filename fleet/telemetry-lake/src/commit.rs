@@ -46,8 +46,8 @@ const MAX_WAITING: usize = 64 << 20;
 const AHEAD: usize = 4;
 
 /// Commits the next batch: one that was begun, or else at most `most` segments that are new.
-/// Returns `None` if there is none. Converts this many sessions at once, with the same result as one
-/// after the other.
+/// Returns `None` if there is none. Converts `threads` sessions at once, with the same result as
+/// one after the other.
 ///
 /// # Errors
 /// Those of the store. The next call continues where this one ended.
