@@ -12,6 +12,7 @@ use telemetry_fleet::segment::SegmentName;
 use tokio::task::spawn_blocking;
 
 use crate::catalog::{self, Catalog};
+use crate::checkpoint;
 use crate::convert::NewFile;
 use crate::delete::{Rewrite, rewrite};
 use crate::delta::{self, Added, Change};
@@ -22,6 +23,17 @@ use crate::lease::Lease;
 use crate::session::{Fetched, OfSession};
 use crate::sides::{self, SegmentRow};
 use crate::state::SessionState;
+
+/// How to commit.
+#[derive(Debug, Clone, Copy)]
+pub struct How {
+    /// The most segments of a batch.
+    pub segments: usize,
+    /// Sessions that are converted at once. The result is the same for any number.
+    pub threads: usize,
+    /// Versions of a table between two checkpoints of its log.
+    pub checkpoint: u64,
+}
 
 /// What a batch did.
 #[derive(Debug, Clone, Default)]
@@ -45,18 +57,12 @@ const MAX_WAITING: usize = 64 << 20;
 /// Sessions whose segments are read ahead.
 const AHEAD: usize = 4;
 
-/// Commits the next batch: one that was begun, or else at most `most` segments that are new.
-/// Returns `None` if there is none. Converts `threads` sessions at once, with the same result as
-/// one after the other.
+/// Commits the next batch: one that was begun, or else segments that are new.
+/// Returns `None` if there is none.
 ///
 /// # Errors
 /// Those of the store. The next call continues where this one ended.
-pub async fn commit_next(
-    lake: &Lake,
-    lease: &Lease,
-    most: usize,
-    threads: usize,
-) -> Result<Option<Committed>> {
+pub async fn commit_next(lake: &Lake, lease: &Lease, how: How) -> Result<Option<Committed>> {
     loop {
         let last = lake.last_batch().await?;
         if lake.done(last).await?.is_none() {
@@ -69,18 +75,18 @@ pub async fn commit_next(
                 rewrite(lake, plan.batch, &Rewrite::Compact).await?;
                 continue;
             }
-            return run(lake, lease, plan, threads).await.map(Some);
+            return run(lake, lease, plan, how).await.map(Some);
         }
         let mut segments = new_segments(lake, last).await?;
         if segments.is_empty() {
             return Ok(None);
         }
-        segments.truncate(most);
+        segments.truncate(how.segments);
         let plan = Plan { batch: last + 1, segments, ..Plan::default() };
         // Another committer may have written this plan. Then that is the one to follow.
         if lake.add_plan(&plan).await? {
             failpoint("plan");
-            return run(lake, lease, plan, threads).await.map(Some);
+            return run(lake, lease, plan, how).await.map(Some);
         }
     }
 }
@@ -115,7 +121,7 @@ async fn on_thread(session: &Arc<Fetched>, batch: u64, catalog: &Arc<Catalog>) -
     converted.map_err(|error| LakeError::Other(format!("a conversion failed: {error}")))
 }
 
-async fn run(lake: &Lake, lease: &Lease, plan: Plan, threads: usize) -> Result<Committed> {
+async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committed> {
     let before = lake.done(plan.batch - 1).await?.unwrap_or_default();
     let catalog = load_catalog(lake, &before).await?;
     let known = catalog.registries().len();
@@ -125,13 +131,13 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, threads: usize) -> Result<C
     let states = sessions.keys().map(|(host, session)| lake.state_before(host, *session, plan.batch));
     let states: Vec<_> = stream::iter(states).buffered(AT_ONCE).try_collect().await?;
     let fetched = states.into_iter().zip(sessions.values()).map(|(state, names)| fetch(lake, state, names));
-    let fetched = stream::iter(fetched).buffered(AHEAD.max(threads));
+    let fetched = stream::iter(fetched).buffered(AHEAD.max(how.threads));
     let converted = fetched.map(async |session: Result<Fetched>| {
         let (session, base) = (Arc::new(session?), catalog.borrow().clone());
         let converted = on_thread(&session, plan.batch, &base).await?;
         Ok::<_, LakeError>((session, base, converted))
     });
-    let mut converted = pin!(converted.buffered(threads));
+    let mut converted = pin!(converted.buffered(how.threads));
     while let Some(next) = converted.next().await {
         lease.renew(&lake.store).await?;
         let (session, base, mut of_session) = next?;
@@ -165,6 +171,7 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, threads: usize) -> Result<C
     progress.write_all(lake).await?;
     failpoint("files");
     let tables = write_logs(lake, plan.batch, &before, &catalog, progress.added).await?;
+    write_checkpoints(lake, &before, &tables, how.checkpoint).await?;
     let registries = catalog.registries().iter().map(|known| format!("{:016x}", known.fingerprint)).collect();
     failpoint("done");
     let mut known: HashMap<_, _> =
@@ -261,6 +268,26 @@ impl Progress {
         });
         stream::iter(writes).buffer_unordered(AT_ONCE).try_collect().await
     }
+}
+
+/// Writes checkpoints of the tables that have passed a multiple of `every` versions.
+async fn write_checkpoints(
+    lake: &Lake,
+    before: &Done,
+    tables: &BTreeMap<String, TableState>,
+    every: u64,
+) -> Result<()> {
+    if lake.settings.format != Format::Delta {
+        return Ok(());
+    }
+    for (name, table) in tables {
+        let known = before.tables.get(name).map_or(0, |known| known.version);
+        if table.version / every > known / every {
+            checkpoint::write(&lake.store, &table_folder(name), table.version, delta::now_ms()).await?;
+            failpoint("checkpoint");
+        }
+    }
+    Ok(())
 }
 
 /// Writes a version of each table that is new, has other columns, or has files. Returns all tables.

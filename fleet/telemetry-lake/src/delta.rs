@@ -136,7 +136,8 @@ pub async fn files(store: &Store, folder: &str) -> Result<Option<Files>, StoreEr
     Ok(Some(files))
 }
 
-fn lines(version: &[u8]) -> impl Iterator<Item = Value> {
+/// Returns the actions of a version.
+pub(crate) fn lines(version: &[u8]) -> impl Iterator<Item = Value> {
     version.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
@@ -228,7 +229,8 @@ fn timestamp(ms: i64) -> String {
     format!("{date}T{:02}:{:02}:{:02}.{ms:03}Z", at.hour, at.minute, at.second)
 }
 
-fn now_ms() -> u64 {
+/// Returns the time in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(0, |since| since.as_millis() as u64)
 }

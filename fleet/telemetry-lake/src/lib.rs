@@ -1,6 +1,7 @@
 //! Makes tables of the telemetry segments in an object store.
 
 pub mod catalog;
+pub mod checkpoint;
 pub mod chosen;
 pub mod commit;
 mod compact;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use telemetry_lake::chosen::{Written, write_chosen};
-use telemetry_lake::commit::commit_next;
+use telemetry_lake::commit::{How, commit_next};
 use telemetry_lake::complete::{complete, time_text};
 use telemetry_lake::convert::day_text;
 use telemetry_lake::delete::{Selector, compact, delete, vacuum};
@@ -52,6 +52,10 @@ enum Command {
         /// Sessions to convert at once [default: processors of this machine]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
         threads: Option<u16>,
+
+        /// Versions of a Delta table between two checkpoints of its log
+        #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+        checkpoint: u64,
 
         /// Seconds for which this process alone may commit, in S3; it renews them
         #[arg(long, value_name = "SECONDS", default_value_t = 60)]
@@ -178,10 +182,11 @@ impl Command {
                 println!("{url} is a lake of the form `{}`", format.word());
                 Ok(ExitCode::SUCCESS)
             }
-            Command::Commit { url, max_segments, threads, lease } => {
+            Command::Commit { url, max_segments, threads, checkpoint, lease } => {
                 let threads = threads.map(usize::from);
                 let threads = threads.or_else(|| std::thread::available_parallelism().ok().map(usize::from));
-                commit(&url, max_segments as usize, threads.unwrap_or(1), lease).await
+                let (segments, threads) = (max_segments as usize, threads.unwrap_or(1));
+                commit(&url, How { segments, threads, checkpoint }, lease).await
             }
             Command::Delete { url, host, session, older_than } => {
                 let lake = Lake::open(&url).await?;
@@ -246,11 +251,11 @@ impl Command {
     }
 }
 
-async fn commit(url: &str, most: usize, threads: usize, seconds: u64) -> Result<ExitCode, LakeError> {
+async fn commit(url: &str, how: How, seconds: u64) -> Result<ExitCode, LakeError> {
     let lake = Lake::open(url).await?;
     let lease = Lease::take(&lake.store, seconds).await?;
     let (mut batches, mut has_unreadable) = (0, false);
-    while let Some(done) = commit_next(&lake, &lease, most, threads).await? {
+    while let Some(done) = commit_next(&lake, &lease, how).await? {
         batches += 1;
         println!("batch {}: {} segments, {} rows", done.batch, done.segments, done.rows);
         for (name, why) in &done.unreadable {

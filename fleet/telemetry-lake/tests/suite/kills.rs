@@ -8,8 +8,16 @@ use crate::commit::{FORMATS, all_events, streams};
 use crate::lakes::{TestLake, said};
 
 /// The points, and how often each is reached at most in a batch of the test.
-pub(crate) const POINTS: [(&str, u64); 7] =
-    [("plan", 1), ("file", 20), ("session", 2), ("files", 1), ("delta", 18), ("done", 1), ("after", 1)];
+pub(crate) const POINTS: [(&str, u64); 8] = [
+    ("plan", 1),
+    ("file", 20),
+    ("session", 2),
+    ("files", 1),
+    ("delta", 18),
+    ("checkpoint", 15),
+    ("done", 1),
+    ("after", 1),
+];
 
 #[test]
 fn killed_at_any_point() {
@@ -25,7 +33,7 @@ fn killed_at_any_point() {
                 // Killed in the first run, and in the one that continues.
                 for _ in 0..2 {
                     let time = 1 + random.below(most);
-                    let mut command = lake.command(&["commit"]);
+                    let mut command = lake.command(&["commit", "--checkpoint=1"]);
                     command.env("FAILPOINT", format!("{point}:{time}"));
                     runs += 1;
                     killed += u32::from(command.output().unwrap().status.code().is_none());
@@ -37,7 +45,10 @@ fn killed_at_any_point() {
             lake.commit();
             lake.check(&wanted);
             let has_log = format == FORMATS[0];
-            assert!(killed > 0 || (point == "delta" && !has_log), "{point}: none of {runs} runs was killed");
+            assert!(
+                killed > 0 || (["delta", "checkpoint"].contains(&point) && !has_log),
+                "{point}: none of {runs} runs was killed"
+            );
         }
     }
 }

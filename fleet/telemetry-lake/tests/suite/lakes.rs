@@ -120,8 +120,16 @@ impl TestLake {
         if self.format == Format::Parquet {
             return all;
         }
+        let live = self.live(table, u64::MAX);
+        assert!(live.iter().all(|name| all.contains(name)), "all files of the log exist");
+        live.into_iter().collect()
+    }
+
+    /// Returns the names of the files that a version of a table has.
+    pub(crate) fn live(&self, table: &str, last: u64) -> BTreeSet<String> {
+        let folder = self.path().join("tables").join(table);
         let mut live = BTreeSet::new();
-        for version in 0.. {
+        for version in 0..=last {
             let log = folder.join(format!("_delta_log/{version:020}.json"));
             let Ok(text) = std::fs::read_to_string(log) else { break };
             for action in text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()) {
@@ -133,8 +141,7 @@ impl TestLake {
                 }
             }
         }
-        assert!(live.iter().all(|name| all.contains(name)), "all files of the log exist");
-        live.into_iter().collect()
+        live
     }
 
     /// Returns all rows of a table.

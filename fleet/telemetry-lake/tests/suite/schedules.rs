@@ -50,7 +50,7 @@ fn run(seed: u64, format: Format) -> u32 {
         }
         // One or two at once, each perhaps killed. Others need not wait for its lease.
         let start = |random: &mut Random| {
-            let mut command = command(&s3, &["commit", "--lease=0", "--max-segments=4"]);
+            let mut command = command(&s3, &["commit", "--lease=0", "--max-segments=4", "--checkpoint=1"]);
             let (point, most) = POINTS[random.below(POINTS.len() as u64) as usize];
             if random.below(2) == 0 {
                 command.env("FAILPOINT", format!("{point}:{}", 1 + random.below(most)));
