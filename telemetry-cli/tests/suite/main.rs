@@ -12,6 +12,7 @@ mod csv;
 mod damage;
 mod diff;
 mod docs;
+mod extreme;
 mod files;
 mod filters;
 mod flame;

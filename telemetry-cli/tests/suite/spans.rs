@@ -13,7 +13,7 @@ pub(crate) const REGISTRY: &str = include_str!("../data/spans.toml");
 
 pub(crate) const PHASE_BEGIN: u16 = 1;
 pub(crate) const PHASE_END: u16 = 2;
-const JOB_BEGIN: u16 = 3;
+pub(crate) const JOB_BEGIN: u16 = 3;
 const JOB_END: u16 = 4;
 const ENTER: u16 = 5;
 const LEAVE: u16 = 6;
