@@ -1,6 +1,9 @@
 //! Streams of programs that are connected.
 
 use std::io::{self, ErrorKind, Read};
+use std::net::{Shutdown, TcpStream};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,6 +17,9 @@ use crate::segment::{Cutter, Segment};
 
 /// How often a thread that waits looks whether to stop.
 pub(crate) const TICK: Duration = Duration::from_millis(200);
+
+/// How long a program is read after a stop, if it does not notice.
+const LAST: Duration = Duration::from_secs(2);
 
 /// Programs at a time.
 const MAX_PROGRAMS: u64 = 256;
@@ -49,7 +55,7 @@ impl Live {
     }
 
     /// Reads a program on a new thread.
-    pub(crate) fn accept(self: &Arc<Self>, connection: impl Read + Send + 'static, peer: String) {
+    pub(crate) fn accept(self: &Arc<Self>, connection: impl Connection + 'static, peer: String) {
         let connections = &self.queue.figures.connections;
         if connections.load(Ordering::Relaxed) >= MAX_PROGRAMS {
             return log::line(format_args!("{peer}: refused, beyond {MAX_PROGRAMS} programs at a time"));
@@ -68,8 +74,8 @@ impl Live {
     }
 
     /// Takes the blocks of a program until it ends or the shipper stops.
-    fn receive(&self, connection: impl Read + Send, peer: &str) {
-        let mut blocks = Blocks::new(UntilStop { live: self, connection });
+    fn receive(&self, connection: impl Connection, peer: &str) {
+        let mut blocks = Blocks::new(UntilStop { live: self, connection, end: None });
         loop {
             match blocks.next() {
                 Ok(Some(Piece::Block(block))) => {
@@ -140,18 +146,51 @@ impl Live {
     }
 }
 
-/// A connection that ends when the shipper stops.
+/// A connection of a program.
+pub(crate) trait Connection: Read + Send {
+    /// Takes no more. What has come can still be read. The writes of a program on a Unix socket fail
+    /// from now on, so it counts what it could not send.
+    fn take_no_more(&self);
+}
+
+impl Connection for TcpStream {
+    fn take_no_more(&self) {
+        // It fails only if the program has gone.
+        let _ = self.shutdown(Shutdown::Read);
+    }
+}
+
+#[cfg(unix)]
+impl Connection for UnixStream {
+    fn take_no_more(&self) {
+        let _ = self.shutdown(Shutdown::Read);
+    }
+}
+
+/// A connection that ends when the shipper stops, after what has come.
 struct UntilStop<'a, C> {
     live: &'a Live,
     connection: C,
+    /// Set when the shipper stops: nothing is read after this time.
+    end: Option<Instant>,
 }
 
-impl<C: Read> Read for UntilStop<'_, C> {
+impl<C: Connection> Read for UntilStop<'_, C> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         loop {
+            if self.live.is_stopping() {
+                let connection = &self.connection;
+                let end = *self.end.get_or_insert_with(|| {
+                    connection.take_no_more();
+                    Instant::now() + LAST
+                });
+                if Instant::now() >= end {
+                    return Ok(0);
+                }
+            }
             match self.connection.read(to) {
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    if self.live.is_stopping() {
+                    if self.end.is_some() {
                         return Ok(0);
                     }
                 }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::daemon::allow::Allow;
 use crate::daemon::figures::Figures;
-use crate::daemon::live::{Live, TICK};
+use crate::daemon::live::{Connection, Live, TICK};
 use crate::daemon::queue::Queue;
 use crate::daemon::requests::answer;
 use crate::daemon::send::send;
@@ -253,7 +253,7 @@ fn accept(address: &Listen, live: Arc<Live>) -> io::Result<(JoinHandle<()>, Stri
     }
 }
 
-fn accept_all<C: io::Read + Send + 'static>(live: &Arc<Live>, next: impl Fn() -> io::Result<(C, String)>) {
+fn accept_all<C: Connection + 'static>(live: &Arc<Live>, next: impl Fn() -> io::Result<(C, String)>) {
     while !live.is_stopping() {
         match next() {
             Ok((connection, peer)) => live.accept(connection, peer),

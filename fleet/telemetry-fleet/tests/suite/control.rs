@@ -14,10 +14,23 @@ use crate::ship::{Said, said};
 #[telemetry::telemetry_event("tests/worker.toml", at = "control::events")]
 pub(crate) mod events {}
 
-/// The program, in a process of its own: emits an event of each kind for each line of its input.
+/// The program, in a process of its own: emits an event of each kind for each line of its input. If
+/// it is busy, emits all the time until its input ends.
 #[test]
 fn worker() {
-    if std::env::var_os("TELEMETRY_TEST_WORKER").is_none() {
+    let Some(how) = std::env::var_os("TELEMETRY_TEST_WORKER") else { return };
+    if how == "busy" {
+        let end = std::thread::spawn(|| std::io::stdin().lines().count());
+        for n in 1_u64.. {
+            events::worked!(n);
+            if n.is_multiple_of(1000) {
+                eprintln!("{n}");
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            if end.is_finished() {
+                break;
+            }
+        }
         return;
     }
     for (n, _) in (1_u64..).zip(std::io::stdin().lines()) {
@@ -84,10 +97,14 @@ impl World {
     }
 
     fn worker(&self) -> Worker {
+        self.worker_that("works")
+    }
+
+    fn worker_that(&self, how: &str) -> Worker {
         let path = self.fleet.host.path("worker");
         std::fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
         let mut command = Command::new(path);
-        command.args(["--exact", "control::worker", "--nocapture"]).env("TELEMETRY_TEST_WORKER", "1");
+        command.args(["--exact", "control::worker", "--nocapture"]).env("TELEMETRY_TEST_WORKER", how);
         command.env("TELEMETRY_FILENAME", format!("unix:{}", self.fleet.host.path("socket").display()));
         command.env("TELEMETRY_CONTROL", "Work").env("TELEMETRY_RECORD", "Secret");
         command.env("TELEMETRY_SOCKET", self.sockets());
@@ -183,6 +200,40 @@ fn an_operator_controls_a_program_that_its_host_allows() {
     // It is gone with its connection.
     world.refused(&["--flush", "h7", "worker"], "is not connected, or takes no requests");
     assert!(crate::ship::files_in(&world.fleet.host.path("spool/open")).is_empty());
+}
+
+/// A shipper that stops has everything that programs sent to its Unix socket. They count what they
+/// could not send, so each event is stored or counted.
+#[test]
+fn a_stop_misses_nothing_of_busy_programs() {
+    let Some(world) = World::new() else { return };
+    let mut worker: Option<Worker> = None;
+    for _ in 0..3 {
+        let daemon = Daemon::start(&mut world.shipper(&[]));
+        let worker = worker.get_or_insert_with(|| world.worker_that("busy"));
+        // A program connects again after some time.
+        let before = world.fleet.host.objects().len();
+        let mut line = String::new();
+        while world.fleet.host.objects().len() < before + 2 {
+            worker.lines.read_line(&mut line).unwrap();
+        }
+        daemon.stop();
+    }
+    let daemon = Daemon::start(&mut world.shipper(&[]));
+    let mut worker = worker.unwrap();
+    drop(worker.child.stdin.take());
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut worker.lines, &mut rest).unwrap();
+    assert!(worker.child.wait().unwrap().success());
+    daemon.stop();
+    let stream = world.fleet.host.objects().concat();
+    let mut events = telemetry_decode::Reader::from_slice(&stream).events().unwrap();
+    let mut found = 0;
+    while events.next().unwrap().is_some() {
+        found += 1;
+    }
+    let completeness = events.completeness();
+    assert!(found > 10_000 && completeness.missing() == 0, "{found} events; {completeness}");
 }
 
 #[test]
