@@ -148,8 +148,8 @@ impl Live {
 
 /// A connection of a program.
 pub(crate) trait Connection: Read + Send {
-    /// Takes no more. What has come can still be read. The writes of a program on a Unix socket fail
-    /// from now on, so it counts what it could not send.
+    /// Takes no more. What has come can still be read. The writes of a program on a Unix socket
+    /// fail from now on, so it counts what it could not send.
     fn take_no_more(&self);
 }
 
