@@ -16,7 +16,17 @@ use crate::sys::atomic::{AtomicPtr, AtomicU32, Ordering};
 /// The descriptor of the listener plus 1, or 0.
 static LISTENER: AtomicU32 = AtomicU32::new(0);
 /// The path of the socket, never freed, or null.
-static PATH: AtomicPtr<PathBuf> = AtomicPtr::new(null_mut());
+static PATH: AtomicPtr<Kept> = AtomicPtr::new(null_mut());
+
+/// The latest path that was ever in use. It leads to those before it. Tools that look for leaks
+/// would otherwise report a path that was taken to the users of programs in C.
+static LATEST: AtomicPtr<Kept> = AtomicPtr::new(null_mut());
+
+/// A path that is never freed.
+struct Kept {
+    path: PathBuf,
+    _before: *mut Kept,
+}
 
 /// The lock of a thread that makes the listener. A fork waits for it, since its child would have a
 /// listener open that it does not know.
@@ -29,20 +39,22 @@ pub(crate) fn keep_listener(listener: &UnixListener) {
 
 /// Stores the path of the socket for [`path`] and [`take_path`].
 pub(crate) fn keep_path(path: PathBuf) {
-    PATH.store(Box::into_raw(Box::new(path)), Ordering::SeqCst);
+    let kept = Box::into_raw(Box::new(Kept { path, _before: LATEST.load(Ordering::Relaxed) }));
+    LATEST.store(kept, Ordering::Relaxed);
+    PATH.store(kept, Ordering::SeqCst);
 }
 
 /// Returns the path of the socket.
 pub(crate) fn path() -> Option<&'static Path> {
     // SAFETY: the path that `keep_path` stored is never freed.
-    unsafe { PATH.load(Ordering::SeqCst).as_ref() }.map(PathBuf::as_path)
+    unsafe { PATH.load(Ordering::SeqCst).as_ref() }.map(|kept| kept.path.as_path())
 }
 
 /// Returns the path of the socket the first time, and then `None`.
 pub(crate) fn take_path() -> Option<&'static Path> {
     // SAFETY: the path that `keep_path` stored is never freed.
     let path = unsafe { PATH.swap(null_mut(), Ordering::SeqCst).as_ref() };
-    path.map(PathBuf::as_path)
+    path.map(|kept| kept.path.as_path())
 }
 
 /// Forgets the parent's path and closes the listener, in a forked child. No thread uses it there,
