@@ -210,6 +210,9 @@ fn spans(events: &[Event]) -> Vec<Span> {
         });
         let mut span = Span::new(&events[pair[0]].name, pair[0], pair[1]);
         span.key = key.map(|key| key.name.clone());
+        let is_text =
+            |param: &&Param| param.count == Count::One && matches!(param.sort, Sort::Label | Sort::String);
+        span.named_by = events[pair[0]].params.iter().find(is_text).map(|param| param.name.clone());
         span.is_pause = pair[1] % 2 == 0;
         span.doc = "from one to the next".to_string();
         spans.insert(span.name.clone(), span);

@@ -293,6 +293,11 @@ pub const CASES: &[Case] = &[
     minor("a span less", &[(SPAN, "")], &["span-removed Growth"]),
     minor("a span without its key", &[("key = \"entry\"\n", "")], &["span-changed Growth"]),
     minor(
+        "a span that is named by a value",
+        &[("key = \"entry\"\n", "key = \"entry\"\nnamed_by = \"why\"\n")],
+        &["span-changed Growth"],
+    ),
+    minor(
         "a span that becomes a pause",
         &[("\ndoc = \"From the", "\npause = true\ndoc = \"From the")],
         &["span-changed Growth"],

@@ -94,5 +94,5 @@ fn parts<'d>(found: &Found, defs: &'d [Def]) -> SpanParts<'d> {
         Found::NoBegin(which, end) => (which.def, [0, end.marks], None),
         Found::Begun(which, _) | Found::Dropped(which, _) => (which.def, [0, 0], None),
     };
-    SpanParts { name: &defs[def].span.name, marks, times }
+    SpanParts { name: defs[def].declared_name(), marks, times }
 }

@@ -168,7 +168,8 @@ impl<'a> Names<'a> {
     pub(crate) fn append_csv(&self, out: &mut Vec<u8>, found: &Found, gaps: &Gaps) {
         let Found::Whole { which, begin, end, self_ns, .. } = found else { return };
         let def = &self.defs[which.def];
-        let fields = format!("{},{},{:#018x},{},", def.span.name, def.registry, which.session, begin.thread);
+        csv::field(out, def.span.name.as_bytes());
+        let fields = format!(",{},{:#018x},{},", def.registry, which.session, begin.thread);
         out.extend_from_slice(fields.as_bytes());
         let name = self.session(which.session).and_then(|session| session.thread_name(begin.thread));
         csv::field(out, name.unwrap_or_default().as_bytes());
@@ -213,8 +214,13 @@ impl<'a> Spans<'a> {
             ends_without_begin: span.no_begin,
             begins_dropped: span.begins_dropped,
         };
+        // Spans with values behind their names stand for the plain one.
+        let is_shown = |(def, span): &(&Def, &SpanTally)| {
+            def.is_wanted
+                && (def.is_plain() || span.durations.summary().count + span.no_end + span.no_begin > 0)
+        };
         let mut spans: Vec<SpanStats> =
-            names.defs.iter().zip(&tally.spans).filter(|(def, _)| def.is_wanted).map(of_span).collect();
+            names.defs.iter().zip(&tally.spans).filter(is_shown).map(of_span).collect();
         spans.sort_by_key(|span| std::cmp::Reverse(span.total_ns));
         let long = |long: &&Long| LongSpan {
             place: names.place(&long.which, long.begin.thread),

@@ -27,7 +27,11 @@ struct Run {
 
 impl Run {
     fn new() -> Run {
-        let registry = telemetry_schema::parse(REGISTRY).unwrap();
+        Run::of(REGISTRY)
+    }
+
+    fn of(registry: &str) -> Run {
+        let registry = telemetry_schema::parse(registry).unwrap();
         let (writer, lane) = begun(7, 1_795_240_051_000_000_000, "spans", &registry);
         Run { writer: writer.block_size(64), lane: Lane { thread: 0, ..lane } }
     }
@@ -199,6 +203,39 @@ fn self_time_is_that_of_the_innermost_span() {
         ("Phase", "/self_ns/min", Json::from(10)),
     ];
     check(&run.finish(), "", &expected);
+}
+
+/// Spans with different values are counted apart: the first 1,000 values, and the others together.
+#[test]
+fn values_behind_the_name() {
+    let registry = REGISTRY.replace("key = \"queue\"", "key = \"queue\"\nnamed_by = \"who\"");
+    assert_ne!(registry, REGISTRY);
+    let mut run = Run::of(&registry);
+    let mut ns = 0;
+    let mut wait = |run: &mut Run, who: &str, took: u64| {
+        run.queue(1, ns, ENTER, 1, who).queue(2, ns + took, LEAVE, 1, "another");
+        ns += 1_000;
+    };
+    wait(&mut run, "b, \"quoted\"", 7);
+    wait(&mut run, "a", 10);
+    wait(&mut run, "a", 30);
+    (0..998).for_each(|number| wait(&mut run, &number.to_string(), 1));
+    wait(&mut run, "one too many", 50);
+    wait(&mut run, &"long".repeat(100), 60);
+    let stream = run.finish();
+    let expected = [
+        ("Queueing [b, \"quoted\"]", "/total_ns", Json::from(7)),
+        ("Queueing [a]", "/duration_ns/count", Json::from(2)),
+        ("Queueing [a]", "/total_ns", Json::from(40)),
+        ("Queueing [997]", "/total_ns", Json::from(1)),
+        ("Queueing", "/total_ns", Json::from(50 + 60)),
+    ];
+    check(&stream, "", &expected);
+    // Options and conditions take the name in the registry.
+    check(&stream, "--span queueing --where duration>=10ns", &expected[2..3]);
+    let folder = Folder::new().with("x.tel", &stream);
+    let csv = String::from_utf8(folder.run("spans --csv x.tel").stdout).unwrap();
+    assert!(csv.contains("\n\"Queueing [b, \"\"quoted\"\"]\",spans,"), "{csv}");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Pairs the events that begin and end spans.
 
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
-use telemetry_decode::{Event, EventBatch, Registry};
+use telemetry_decode::{Event, EventBatch, Registry, Value};
 
 use super::emissions::Emissions;
 use super::found::{End, Found, Key, Which};
@@ -22,6 +23,8 @@ pub struct Pairing {
     /// The names of wanted spans; empty for all.
     names: Vec<String>,
     pub defs: Vec<Def>,
+    /// Spans with a value behind their name, by the span and the value.
+    detailed: HashMap<u32, HashMap<Box<str>, u32>>,
     roles: PerEvent<Arc<[Role]>>,
     /// Open spans and free places.
     open: Vec<Open>,
@@ -55,6 +58,8 @@ struct Identity {
 
 struct Open {
     identity: Identity,
+    /// Index into `defs`: that of its identity, or of the span with the value behind its name.
+    def: u32,
     begin: End,
     self_ns: i64,
     path: u32,
@@ -86,6 +91,12 @@ struct Thread {
     rows: u64,
 }
 
+/// The maximum of spans with a value behind their name, each of which has tables of its own.
+const MAX_DETAILED: usize = 1000;
+
+/// The maximum of bytes in such a value.
+const MAX_DETAIL: usize = 256;
+
 /// The maximum of inner spans that get another path when an outer one ends before them.
 const MAX_MOVED: usize = 32;
 
@@ -97,6 +108,7 @@ impl Pairing {
             texts: 0,
             names: names.to_vec(),
             defs: Vec::new(),
+            detailed: HashMap::new(),
             roles: PerEvent::default(),
             open: Vec::new(),
             free: Vec::new(),
@@ -152,7 +164,10 @@ impl Pairing {
             let identity = Identity::new(role, event);
             match role.is_end {
                 true => self.end(identity, at, found),
-                false => self.begin(identity, at, found),
+                false => {
+                    let def = role.named_by.map(|param| self.detailed(role.def, event, param));
+                    self.begin(identity, def.unwrap_or(role.def), at, found)
+                }
             }
         }
         self.emissions.take(event);
@@ -206,7 +221,29 @@ impl Pairing {
         open > 0 && (open >= self.most || self.texts >= MAX_TEXTS)
     }
 
-    fn begin(&mut self, identity: Identity, at: End, found: &mut Vec<Found>) {
+    /// Returns the span with the value of a parameter behind its name, as an index into `defs`.
+    fn detailed(&mut self, def: u32, event: &Event<'_>, param: usize) -> u32 {
+        let Some(value) = event.value(param) else { return def };
+        let text = match value {
+            Value::Label(number) => event.label(number).map(Cow::Borrowed),
+            Value::String(text) => Some(text.to_string().into()),
+            value => Some(value.to_string().into()),
+        };
+        let Some(text) = text else { return def };
+        if let Some(index) = self.detailed.get(&def).and_then(|of_span| of_span.get(&*text)) {
+            return *index;
+        }
+        let known: usize = self.detailed.values().map(HashMap::len).sum();
+        if known >= MAX_DETAILED || text.len() > MAX_DETAIL {
+            return def;
+        }
+        let index = self.defs.len() as u32;
+        self.defs.push(self.defs[def as usize].with_detail(&text));
+        self.detailed.entry(def).or_default().insert(text.into(), index);
+        index
+    }
+
+    fn begin(&mut self, identity: Identity, def: u32, at: End, found: &mut Vec<Found>) {
         while self.is_full() {
             let (which, begin, _) = self.remove(self.oldest);
             found.push(Found::Dropped(which, begin));
@@ -230,9 +267,10 @@ impl Pairing {
         self.texts += identity.key.text_len();
         let outside = self.open.get(before as usize).map_or(NONE, |open| open.path);
         let open = Open {
-            path: self.paths.of(outside, identity.def),
+            path: self.paths.of(outside, def),
             row: row as u8,
             identity,
+            def,
             begin: at,
             self_ns: 0,
             thread: Links { before, behind: NONE },
@@ -279,7 +317,8 @@ impl Pairing {
 
     fn end(&mut self, identity: Identity, at: End, found: &mut Vec<Found>) {
         let Some(index) = self.find(self.hasher.hash_one(&identity), &identity) else {
-            found.push(Found::NoBegin(identity.which(), at));
+            let def = identity.def;
+            found.push(Found::NoBegin(identity.which(def), at));
             return;
         };
         let began_on = self.open[index as usize].begin.thread;
@@ -288,7 +327,7 @@ impl Pairing {
         let Open { path, row, .. } = self.open[index as usize];
         let Placed { place, tell } = self.nesting.end(index, at.thread);
         if let Some(outer) = tell.and_then(|outer| self.open.get(outer as usize)) {
-            found.push(Found::Begun(outer.identity.clone().which(), outer.begin));
+            found.push(Found::Begun(outer.identity.clone().which(outer.def), outer.begin));
         }
         let (which, begin, self_ns) = self.remove(index);
         // Events may come faster than their measured cost.
@@ -312,7 +351,7 @@ impl Pairing {
 
     /// Removes an open span from all lists.
     fn remove(&mut self, index: u32) -> (Which, End, i64) {
-        let Open { begin, self_ns, row, thread, same, all, .. } = self.open[index as usize];
+        let Open { def, begin, self_ns, row, thread, same, all, .. } = self.open[index as usize];
         if same.behind == NONE {
             let hash = self.hasher.hash_one(&self.open[index as usize].identity);
             if let Ok(entry) = self.innermost.find_entry(hash, |known| *known == index) {
@@ -349,7 +388,7 @@ impl Pairing {
         self.nesting.remove(index);
         self.free.push(index);
         self.move_out(thread.behind);
-        (identity.which(), begin, self_ns)
+        (identity.which(def), begin, self_ns)
     }
 
     /// Gives new paths to spans that are open after the span around them ended.
@@ -357,7 +396,7 @@ impl Pairing {
         let mut at = first;
         for _ in 0..MAX_MOVED {
             let Some(open) = self.open.get(at as usize) else { return };
-            let (behind, def) = (open.thread.behind, open.identity.def);
+            let (behind, def) = (open.thread.behind, open.def);
             let outside = self.open.get(open.thread.before as usize).map_or(NONE, |open| open.path);
             self.open[at as usize].path = self.paths.of(outside, def);
             at = behind;
@@ -395,7 +434,7 @@ impl Identity {
         Identity { def: role.def, session: event.session().id, thread, key }
     }
 
-    fn which(self) -> Which {
-        Which { def: self.def as usize, session: self.session, key: self.key }
+    fn which(self, def: u32) -> Which {
+        Which { def: def as usize, session: self.session, key: self.key }
     }
 }

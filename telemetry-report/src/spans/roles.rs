@@ -9,6 +9,9 @@ pub struct Def {
     pub fingerprint: u64,
     /// For a message, the span that its events would be.
     pub span: Span,
+    /// The value behind the name, which the parameter `named_by` of the begin has. The name in
+    /// `span` includes it.
+    pub detail: Option<String>,
     /// The message with these pairs, which the program itself may receive.
     pub message: Option<String>,
     /// Bits of the kinds of both events.
@@ -24,6 +27,36 @@ pub(super) struct Role {
     pub(super) begins_pause: bool,
     /// Index of the parameter that is the key.
     pub(super) key: Option<usize>,
+    /// Index of the parameter of a begin that has the value behind the name.
+    pub(super) named_by: Option<usize>,
+}
+
+impl Def {
+    /// Returns the name in the registry.
+    pub fn declared_name(&self) -> &str {
+        match &self.detail {
+            Some(detail) => &self.span.name[..self.span.name.len() - detail.len() - " []".len()],
+            None => &self.span.name,
+        }
+    }
+
+    /// Returns true if no value is shown behind the name of the span.
+    pub fn is_plain(&self) -> bool {
+        self.span.named_by.is_none()
+    }
+
+    /// Returns the span with a value behind its name.
+    pub(super) fn with_detail(&self, detail: &str) -> Def {
+        let mut span = self.span.clone();
+        span.name = format!("{} [{detail}]", span.name);
+        Def {
+            registry: self.registry.clone(),
+            span,
+            detail: Some(detail.to_string()),
+            message: self.message.clone(),
+            ..*self
+        }
+    }
 }
 
 /// Returns the roles of an event in the spans of its registry: ends first, for an event that ends a
@@ -44,10 +77,17 @@ pub(super) fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) ->
             if of != index {
                 continue;
             }
-            let key = span.key.as_ref();
-            let key = key.and_then(|key| event.schema().params.iter().position(|param| param.name == *key));
+            let param = |name: &String| event.schema().params.iter().position(|param| param.name == *name);
+            let key = span.key.as_ref().and_then(param);
+            let named_by = span.named_by.as_ref().filter(|_| !is_end).and_then(param);
             let begins_pause = span.is_pause && !is_end;
-            roles.push(Role { def: def(event, &span, message, names, defs), is_end, begins_pause, key });
+            roles.push(Role {
+                def: def(event, &span, message, names, defs),
+                is_end,
+                begins_pause,
+                key,
+                named_by,
+            });
         }
     }
     roles.sort_by_key(|role| !role.is_end);
@@ -92,7 +132,7 @@ fn def(
         let message = message.map(|message| message.name.clone());
         let is_wanted =
             names.is_empty() || names.iter().any(|wanted| wanted.eq_ignore_ascii_case(&span.name));
-        defs.push(Def { registry, fingerprint, span, message, kinds, is_wanted });
+        defs.push(Def { registry, fingerprint, span, detail: None, message, kinds, is_wanted });
         defs.len() - 1
     });
     index as u32

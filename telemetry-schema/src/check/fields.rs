@@ -218,6 +218,7 @@ fn example(key: &str) -> Option<&'static str> {
         "replay" => Some("`replay = { action = \"alloc\", pointer = \"block\", size = \"size\" }`"),
         "action" => Some("`action = \"alloc\"`"),
         "pointer" | "old" | "size" | "align" => Some("the name of a parameter, `\"size\"`"),
+        "named_by" => Some("the name of a parameter of the begin, `\"why\"`"),
         "pause" => Some("`pause = true`, if the program stands still in the span"),
         "begin" | "end" => Some("the name of an event, `\"PoolInit\"`"),
         _ => None,

@@ -4,7 +4,7 @@ use crate::check::context::{Check, Origin, Text};
 use crate::check::events::{Events, Row};
 use crate::check::fields::Fields;
 use crate::check::names::{Once, Style};
-use crate::model::registry::{Count, Span};
+use crate::model::registry::{Count, Param, Span};
 use crate::model::sort::Sort;
 use crate::text::diagnostic::{one_of, quote};
 use crate::text::keys;
@@ -47,14 +47,40 @@ fn span(cx: &mut Check, fields: &Fields, names: &mut Once, events: &Events) -> S
             key_in_both(cx, fields, key, rows, help);
         }
     }
+    let named_by = fields.text(cx, "named_by");
+    if let (Some(named_by), Some((_, begin))) = (&named_by, &begin) {
+        can_name(cx, fields, named_by, &events.rows[*begin]);
+    }
     Span {
         name: name.map_or(String::new(), |name| name.into_inner().to_string()),
         begin: begin.map_or(0, |(_, index)| index),
         end: end.map_or(0, |(_, index)| index),
         key: key.map(|key| key.into_inner().to_string()),
+        named_by: named_by.map(|param| param.into_inner().to_string()),
         is_pause: fields.flag(cx, "pause", false),
         doc: fields.need_doc(cx),
     }
+}
+
+/// The value that is shown with the name of a span is a text of its begin.
+fn can_name(cx: &mut Check, span: &Fields, named_by: &Text, begin: &Row) {
+    let is_text = |param: &Param| {
+        param.count == Count::One && matches!(param.sort, Sort::Label | Sort::String | Sort::Named(_))
+    };
+    let params = &begin.event.params;
+    let message = match params.iter().find(|param| param.name == *named_by.get_ref()) {
+        Some(param) if is_text(param) || !begin.sound => return,
+        Some(_) => "is neither a label, a string nor an enum".to_string(),
+        None if !begin.sound => return,
+        None => format!("`{}` does not have", begin.event.name),
+    };
+    let (name, event) = (quote(named_by.get_ref()), &begin.event.name);
+    let message = format!("{} is named by {name}, which {message}", span.what);
+    let texts: Vec<&str> = params.iter().filter(|param| is_text(param)).map(|param| &*param.name).collect();
+    cx.diags.error(named_by.span(), message).help(match texts.is_empty() {
+        true => format!("`{event}` needs a label, a string or an enum for it"),
+        false => format!("`{event}` has {}", one_of(texts)),
+    });
 }
 
 /// Returns the event that begins or ends a span or a message: its name and its index.

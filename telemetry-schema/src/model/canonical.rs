@@ -49,6 +49,9 @@ impl Registry {
             if let Some(key) = &span.key {
                 let _ = writeln!(out, "key = {}", quoted(key));
             }
+            if let Some(named_by) = &span.named_by {
+                let _ = writeln!(out, "named_by = {}", quoted(named_by));
+            }
             if span.is_pause {
                 out.push_str("pause = true\n");
             }

@@ -184,6 +184,9 @@ pub struct Span {
     /// The parameter that both events have and that distinguishes running spans. Without one, spans
     /// nest per thread.
     pub key: Option<String>,
+    /// The parameter of the begin whose value tools show with the name: a label, a string or an
+    /// enum. Spans with different values are counted apart.
+    pub named_by: Option<String>,
     /// True if the program stands still between the two, as for a collector.
     pub is_pause: bool,
     /// The meaning of the time between the two.
@@ -336,7 +339,7 @@ impl Param {
 impl Span {
     /// Returns a span without a key, from one event to another, by their indices.
     pub fn new(name: impl Into<String>, begin: usize, end: usize) -> Span {
-        Span { name: name.into(), begin, end, key: None, is_pause: false, doc: String::new() }
+        Span { name: name.into(), begin, end, key: None, named_by: None, is_pause: false, doc: String::new() }
     }
 }
 

@@ -30,7 +30,7 @@ pub const PARAM: &[&str] =
     &["name", "sort", "type", "max", "align", "unit", "names", "numbers", "since", "doc"];
 
 /// Of a span.
-pub const SPAN: &[&str] = &["name", "begin", "end", "key", "pause", "doc"];
+pub const SPAN: &[&str] = &["name", "begin", "end", "key", "named_by", "pause", "doc"];
 
 /// Of a message.
 pub const MESSAGE: &[&str] = &["name", "begin", "end", "key", "limit", "doc"];

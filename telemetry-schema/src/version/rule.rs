@@ -231,7 +231,7 @@ rules! {
         "a span is removed", "a span says how to show events, and each stream has its own",
         old Reads, new Reads, generic "pairs as the stream's registry says", python "the same";
     SpanChanged "span-changed" Minor,
-        "a span has another begin, end, key or `pause`", "a span says how to show events, and each stream has its own",
+        "a span has another begin, end, key, `named_by` or `pause`", "a span says how to show events, and each stream has its own",
         old Reads, new Reads, generic "pairs as the stream's registry says", python "the same";
 
     MessageAdded "message-added" Minor,

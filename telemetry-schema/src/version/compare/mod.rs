@@ -63,6 +63,8 @@ fn spans(changes: &mut Changes, old: &Lock, new: &Lock, events: &Names) {
             "end"
         } else if now.key != is.key {
             "key"
+        } else if now.named_by != is.named_by {
+            "named_by"
         } else {
             "pause"
         };
@@ -115,6 +117,7 @@ fn message_text(message: &LockMessage) -> String {
 /// Returns a span in short.
 fn span_text(span: &LockSpan) -> String {
     let key = span.key.as_ref().map_or(String::new(), |key| format!(" by {key}"));
+    let named_by = span.named_by.as_ref().map_or(String::new(), |param| format!(", named by {param}"));
     let pause = if span.is_pause { ", a pause" } else { "" };
-    format!("{} to {}{key}{pause}", span.begin, span.end)
+    format!("{} to {}{key}{named_by}{pause}", span.begin, span.end)
 }

@@ -37,6 +37,7 @@ impl Lock {
             begin: registry.events[span.begin].name.clone(),
             end: registry.events[span.end].name.clone(),
             key: span.key.clone(),
+            named_by: span.named_by.clone(),
             is_pause: span.is_pause,
             docs: Docs::of(&span.doc),
         });

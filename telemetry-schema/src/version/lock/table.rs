@@ -131,6 +131,7 @@ items! {
         /// Name of the event.
         end: String = word(CAMEL, "the event that ends it"),
         key: Option<String> = optional("key=", SNAKE, "the name of a parameter"),
+        named_by: Option<String> = optional("named_by=", SNAKE, "the name of a parameter"),
         is_pause: bool = keyed("pause", YES, false, "`pause`"),
         docs: Docs = docs(),
     }

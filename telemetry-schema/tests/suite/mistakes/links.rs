@@ -103,6 +103,8 @@ pub(super) const LINKS: &[Mistake] = &[
     meaning("span_of_retired_event", &[("end = \"TraceEnd\"", "end = \"TraceFlip\"")]),
     meaning("span_of_one_event", &[("end = \"TraceEnd\"", "end = \"TraceStart\"")]),
     meaning("span_key_not_in_both", &[("key = \"trace\"", "key = \"condemned\"")]),
+    meaning("span_named_by_nothing", &[("key = \"trace\"", "key = \"trace\"\nnamed_by = \"what\"")]),
+    meaning("span_named_by_a_number", &[("key = \"trace\"", "key = \"trace\"\nnamed_by = \"trace\"")]),
     meaning("span_key_without_choice", &[("end = \"TraceEnd\"", "end = \"PoolInit\"")]),
     meaning(
         "span_key_of_two_sorts",
