@@ -1,6 +1,7 @@
 //! `telemetry diff`: compares two runs.
 
 mod compare;
+mod forms;
 mod limits;
 mod measure;
 mod text;
@@ -15,7 +16,7 @@ use crate::stats::grouping::Grouping;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::json::JsonArgs;
 use crate::text::count;
-use compare::Difference;
+use forms::Difference;
 use measure::Measured;
 
 const EXAMPLES: &str = "\

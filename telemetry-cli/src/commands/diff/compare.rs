@@ -2,129 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 use telemetry_filter::Limit;
 use telemetry_report::figures::distribution::Distribution;
 use telemetry_report::figures::significance::{mann_whitney, welch};
 
-use super::limits::{self, LimitResult};
+use super::forms::{
+    Difference, EventDifference, GroupDifference, Pair, RunFigures, SpanDifference, SumDifference, Test,
+};
+use super::limits;
 use super::measure::{EventFigures, Measured, Name};
-use super::text::number;
 use crate::input::verdict::Verdict;
 use crate::stats::grouped::Grouped;
 use crate::stats::grouping::Grouping;
 
 /// The probability of one wrong star or more, if nothing differs.
 const LEVEL: f64 = 0.01;
-
-/// The least change of a figure with a star.
-const LEAST_CHANGE: f64 = 0.01;
-
-/// All that the command shows; docs/json.md describes the JSON form.
-#[derive(Serialize)]
-pub(crate) struct Difference<'a> {
-    version: u32,
-    pub(super) runs: [RunFigures<'a>; 2],
-    /// A difference is significant if its probability is below this.
-    pub(super) level: f64,
-    /// Number of tests.
-    pub(super) tests: u64,
-    pub(super) events: Vec<EventDifference>,
-    pub(super) spans: Vec<SpanDifference>,
-    pub(super) by: Vec<&'a str>,
-    pub(super) groups: Vec<GroupDifference>,
-    /// Rare groups that were dropped in each run.
-    pub(super) dropped_groups: [u64; 2],
-    limits: Vec<LimitResult>,
-}
-
-#[derive(Serialize)]
-pub(super) struct RunFigures<'a> {
-    pub(super) input: String,
-    pub(super) events: u64,
-    /// From the first event to the last.
-    pub(super) seconds: Option<f64>,
-    pub(super) completeness: &'a Verdict,
-}
-
-/// A figure of both runs.
-#[derive(Serialize, Clone, Copy)]
-pub(super) struct Pair {
-    #[serde(serialize_with = "whole")]
-    pub(super) a: Option<f64>,
-    #[serde(serialize_with = "whole")]
-    pub(super) b: Option<f64>,
-    /// Of the first; none without a first.
-    pub(super) change: Option<f64>,
-}
-
-#[derive(Serialize)]
-pub(super) struct EventDifference {
-    pub(super) event: String,
-    pub(super) registry: String,
-    pub(super) count: Pair,
-    pub(super) per_second: Pair,
-    pub(super) bytes: Pair,
-    #[serde(flatten)]
-    pub(super) test: Test,
-}
-
-#[derive(Serialize)]
-pub(super) struct SpanDifference {
-    pub(super) span: String,
-    pub(super) registry: String,
-    pub(super) count: Pair,
-    pub(super) per_second: Pair,
-    pub(super) total_ns: Pair,
-    pub(super) mean_ns: Pair,
-    pub(super) p50_ns: Pair,
-    pub(super) p90_ns: Pair,
-    pub(super) p99_ns: Pair,
-    pub(super) max_ns: Pair,
-    #[serde(flatten)]
-    pub(super) test: Test,
-    #[serde(skip)]
-    pub(super) durations: [Option<Distribution>; 2],
-}
-
-#[derive(Serialize)]
-pub(super) struct GroupDifference {
-    pub(super) values: Vec<String>,
-    pub(super) events: Pair,
-    pub(super) sums: Vec<SumDifference>,
-}
-
-#[derive(Serialize)]
-pub(super) struct SumDifference {
-    pub(super) param: String,
-    #[serde(flatten)]
-    pub(super) sum: Pair,
-}
-
-/// Whether a difference is more than noise.
-#[derive(Serialize, Clone, Copy)]
-pub(super) struct Test {
-    /// The probability that chance makes such a difference; none if there are too few values.
-    pub(super) probability: Option<f64>,
-    pub(super) significant: bool,
-}
-
-/// Writes a whole number without a point.
-fn whole<S: Serializer>(figure: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    number(*figure).serialize(serializer)
-}
-
-impl Pair {
-    pub(super) fn new([a, b]: [Option<f64>; 2]) -> Pair {
-        let change = a.zip(b).filter(|(a, _)| *a != 0.0).map(|(a, b)| (b - a) / a.abs());
-        Pair { a, b, change }
-    }
-
-    fn is_large(&self) -> bool {
-        self.change.is_none_or(|change| change.abs() >= LEAST_CHANGE)
-    }
-}
 
 impl<'a> Difference<'a> {
     pub(super) fn new(

@@ -1,32 +1,10 @@
 //! `--fail-on`.
 
-use serde::Serialize;
 use telemetry_decode::KnownRegistry;
 use telemetry_filter::{Figure, Limit};
 use telemetry_schema::nearest;
 
-use super::compare::{EventDifference, Pair, SpanDifference};
-use crate::text::number_text;
-
-/// A limit, and what was found.
-#[derive(Serialize)]
-pub(super) struct LimitResult {
-    pub(super) limit: String,
-    #[serde(flatten)]
-    pair: Pair,
-    pub(super) exceeded: bool,
-    /// Why it cannot be checked.
-    pub(super) missing: Option<String>,
-}
-
-impl LimitResult {
-    /// Returns the figures of both runs as text.
-    pub(super) fn says(&self) -> String {
-        let text = |number: Option<f64>| number_text(&super::text::number(number));
-        let change = super::text::change(self.pair.change);
-        format!("{} before, {} after, {change}", text(self.pair.a), text(self.pair.b))
-    }
-}
+use super::forms::{EventDifference, LimitResult, Pair, SpanDifference};
 
 /// Returns a message if the name of a limit is that of no event or span.
 pub(super) fn wrong_name(limit: &Limit, known: &[KnownRegistry]) -> Option<String> {

@@ -1,8 +1,6 @@
 //! Differences as tables.
 
-use serde_json::Value as Json;
-
-use super::compare::{Difference, Pair, Test};
+use super::forms::{Difference, Pair, Test, change, number};
 use crate::text::table::Table;
 use crate::text::{count, grouped, number_text};
 
@@ -94,22 +92,4 @@ fn star(test: &Test) -> String {
 
 fn three(pair: &Pair) -> [String; 3] {
     [number_text(&number(pair.a)), number_text(&number(pair.b)), change(pair.change)]
-}
-
-/// Returns a figure as a number for people. Most are whole.
-pub(super) fn number(number: Option<f64>) -> Json {
-    match number {
-        Some(number) if number.fract() == 0.0 && number.abs() < 1e15 => Json::from(number as i64),
-        Some(number) => Json::from(number),
-        None => Json::Null,
-    }
-}
-
-/// Returns a change in percent.
-pub(super) fn change(change: Option<f64>) -> String {
-    match change {
-        Some(change) if change.abs() < 1000.0 => format!("{:+.1} %", change * 100.0),
-        Some(change) => format!("{:+.1e} times", change),
-        None => "-".to_string(),
-    }
 }
