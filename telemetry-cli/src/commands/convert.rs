@@ -203,14 +203,14 @@ impl Args {
         };
         let folder = Folder::beside(path, is_trace)?;
         let mut trace = CtfTrace::new(folder.temporary());
-        let mut failed = None;
-        opened.each(|event| {
-            if failed.is_none() {
-                failed = trace.event(event).err();
-            }
-        })?;
-        let written = failed.map_or_else(|| trace.finish(&opened.events), Err);
-        let written = written.map_err(|error| cannot_write(path, &error))?;
+        let failed = |error: std::io::Error| cannot_write(path, &error);
+        let progress = Progress::of_bytes(opened.inputs.len());
+        while let Some(event) = opened.events.next().map_err(cannot_read)? {
+            trace.event(&event).map_err(failed)?;
+            progress.event(|| opened.events.bytes_done());
+        }
+        drop(progress);
+        let written = trace.finish(&opened.events).map_err(failed)?;
         folder.finish()?;
         self.report_left_out(&written, context);
         opened.end(context)

@@ -317,16 +317,18 @@ fn a_disk_that_fills_up() {
     ];
     let script: String = std::iter::once("echo old > small/out; ".to_string())
         .chain(commands.map(|command| format!("\"$1\" {command} -o small/out; echo $? $(cat small/out); ")))
-        .chain(["ls -A small".to_string()])
+        .chain(["\"$1\" convert -d small/trace.ctf big.tel; echo ctf $?; ls -A small".to_string()])
         .collect();
     let Some(run) = crate::sql::bad::on_tmpfs(&folder, &script) else { return };
     let stdout = String::from_utf8_lossy(&run.stdout);
     let told: Vec<_> = stdout.lines().filter(|line| line.ends_with(" old") || *line == "out").collect();
     let mut expected = vec!["2 old"; commands.len()];
     expected.push("out");
+    // A directory that is not whole does not appear.
+    assert!(stdout.lines().any(|line| line == "ctf 2"), "{stdout}{}", run.stderr);
     assert_eq!(told, expected, "{stdout}{}", run.stderr);
     assert_eq!(stdout.lines().last(), Some("out"), "{stdout}");
-    assert_eq!(run.stderr.matches("No space left on device").count(), commands.len(), "{}", run.stderr);
+    assert_eq!(run.stderr.matches("No space left on device").count(), commands.len() + 1, "{}", run.stderr);
 }
 
 fn ends(output: &Output) -> (Option<i32>, String) {
