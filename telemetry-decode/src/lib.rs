@@ -148,11 +148,13 @@ pub mod writer {
     pub use crate::write::writer::{Compress, Lane, Writer};
 }
 
-/// The events of a batch as rows, and copies of batches, for the command. Not public API.
+/// The events of a batch as rows, copies of batches, and blocks that are decoded ahead, for the
+/// command. Not public API.
 #[doc(hidden)]
 pub mod rows {
     pub use crate::decode::copies::{Copies, Known};
     pub use crate::decode::event_batch::{Row, Rows};
+    pub use crate::order::ahead::Giving;
 }
 
 /// Conditions on the values of events, for filters. Not public API.

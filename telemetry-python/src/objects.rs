@@ -10,6 +10,7 @@ use telemetry_decode::{Events, Order};
 use crate::account;
 use crate::input::{open, raised, reader};
 use crate::maker::Maker;
+use crate::reading::threads;
 
 /// The events that are skipped before other threads may run and signals are looked at.
 const PATIENCE: u32 = 1 << 16;
@@ -48,8 +49,9 @@ impl Objects {
                 )));
             }
         };
-        let events =
-            reader(&open(&descriptors)?, registry)?.order(order).events().map_err(|error| raised(&error))?;
+        let input = reader(&open(&descriptors)?, registry)?.order(order);
+        let mut events = input.events().map_err(|error| raised(&error))?;
+        events.decode_ahead(threads());
         Ok(Objects { events: Mutex::new(events), maker: Maker::new(forms_of, lane_of), others: 0 })
     }
 

@@ -64,7 +64,10 @@ impl Reading {
         } else if !messages && !spans && !wants(&ACCOUNTS) {
             input = input.filter(Filter::default().events(names.iter().map(String::as_str)));
         }
-        let events = input.events().map_err(|error| raised(&error))?;
+        let mut events = input.events().map_err(|error| raised(&error))?;
+        if is_by_time {
+            events.decode_ahead(threads());
+        }
         let builder = (!names.is_empty()).then(|| Builder::new(Tables::of(events.registries())));
         let spans = spans.then(|| (Spans::new(&events.gaps()), events.damages()));
         let messages = messages.then(Messages::default);
@@ -188,10 +191,14 @@ impl Reading {
 
 /// Reads all events in stream order for their accounts, on all cores.
 pub(crate) fn read_all(events: &mut Events<'_>) -> telemetry_decode::Result<()> {
-    let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let read = |shard: &mut Events<'_>| {
         while shard.next_batch()?.is_some() {}
         Ok(())
     };
-    events.read_shards(threads, read, |(), _| {})
+    events.read_shards(threads(), read, |(), _| {})
+}
+
+/// Returns the number of threads that decode: one for each core.
+pub(crate) fn threads() -> NonZeroUsize {
+    available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }

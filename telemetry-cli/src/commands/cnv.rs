@@ -41,9 +41,11 @@ impl Run for Args {
         let is_chosen = self.common.filter.chooses_registry();
         let named = NamedRegistries::new(opened.registries(), is_chosen);
         let mut output = opened.output()?;
-        opened.write_first(&mut output, u64::MAX, self.threads.number(), || {
-            let (mut named, mut printer) = (named.clone(), CnvPrinter::new());
-            move |out, batch| printer.lines(out, batch, named.is_named(batch.known_registry()))
+        // A line costs about as much as decoding its event.
+        opened.events.decode_ahead(self.threads.number());
+        let (mut named, mut printer) = (named, CnvPrinter::new());
+        opened.append_batches(&mut output, |out, batch| {
+            printer.lines(out, batch, named.is_named(batch.known_registry()));
         })?;
         output.finish()?;
         if !is_chosen {

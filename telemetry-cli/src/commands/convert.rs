@@ -18,6 +18,7 @@ use telemetry_foreign::{Format, Timeline, Written};
 
 use crate::input::events::EventArgs;
 use crate::input::inputs::cannot_read;
+use crate::input::threads::ThreadArgs;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::folder::Folder;
 use crate::term::message::warning;
@@ -75,6 +76,9 @@ pub(crate) struct Args {
     /// Compress the blocks of events, too; each block is compressed alone
     #[arg(long)]
     compress: bool,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
 
     #[command(flatten)]
     common: EventArgs,
@@ -157,6 +161,7 @@ impl Args {
             Some(Format::GhcEventlog) => self.common.open_as_recorded(Order::Time)?,
             _ => self.common.open(Order::Time)?,
         };
+        opened.events.decode_ahead(self.threads.number());
         let mut output = self.common.output.open_stream(&opened.inputs.paths())?;
         output.expect_no_terminal()?;
         let progress = Progress::of_bytes(opened.inputs.len());
@@ -180,6 +185,7 @@ impl Args {
         begin: impl for<'o> FnOnce(&'o mut dyn Write) -> Box<dyn Timeline + 'o>,
     ) -> Ended {
         let mut opened = self.common.open(Order::Time)?;
+        opened.events.decode_ahead(self.threads.number());
         let mut output = opened.output()?;
         output.expect_no_terminal()?;
         let progress = Progress::of_bytes(opened.inputs.len());
@@ -197,6 +203,7 @@ impl Args {
             return Err(Failure::new("a trace in CTF is a directory; help: name one with -d DIR"));
         };
         let mut opened = self.common.open(Order::Time)?;
+        opened.events.decode_ahead(self.threads.number());
         let is_trace = |path: &Path| {
             let metadata = std::fs::read(path.join("metadata")).unwrap_or_default();
             metadata.starts_with(b"/* CTF 1.8 */")
@@ -226,7 +233,8 @@ impl Args {
 
     #[cfg(feature = "arrow")]
     fn write_arrow(&self, context: &mut Context) -> Ended {
-        let opened = self.common.open(Order::Time)?;
+        let mut opened = self.common.open(Order::Time)?;
+        opened.events.decode_ahead(self.threads.number());
         if let Some(directory) = &self.directory {
             return arrow::write_each(opened, directory, context);
         }

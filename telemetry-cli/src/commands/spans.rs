@@ -5,6 +5,7 @@ use telemetry_filter::SpanCondition;
 
 use crate::input::events::{EventArgs, Opened};
 use crate::input::selection::not_fitting;
+use crate::input::threads::ThreadArgs;
 use crate::spans::paired::Paired;
 use crate::spans::shown::{CSV_HEAD, Names, Spans};
 use crate::term::ended::{Context, Ended, Run};
@@ -56,6 +57,9 @@ pub(crate) struct Args {
     csv: bool,
 
     #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
     common: EventArgs,
 }
 
@@ -81,6 +85,7 @@ impl Run for Args {
         }
         paired.read(
             &mut opened,
+            self.threads.number(),
             progress,
             |_| {},
             |_, names, found, gaps| {

@@ -10,6 +10,7 @@ use crate::input::cnv_input::{cannot_filter_text, registries_of_text, report_gue
 use crate::input::inputs::{Inputs, RegistryArgs, cannot_read};
 use crate::input::opening::FormatArgs;
 use crate::input::selection::FilterArgs;
+use crate::input::threads::ThreadArgs;
 use crate::input::verdict::Verdict;
 use crate::sql::{Database, Dots, Load, Loaded, Log, Schema, TextLog, Transaction};
 use crate::term::ended::{Context, Ended, Failure, Run};
@@ -84,6 +85,9 @@ pub(crate) struct Args {
     /// Log what is created: -v registries, -vv rows, -vvv indexes; implies -p
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
 
     #[command(flatten)]
     filter: FilterArgs,
@@ -173,6 +177,7 @@ impl Args {
             let partly = (earlier < all && self.filter.is_empty()).then_some((earlier, all));
             return Ok(Told { file, loaded, partly, is_stream: false, verdict: None });
         }
+        events.decode_ahead(self.threads.number());
         let (mut dots, progress) = self.shown(|| Progress::of_bytes(inputs.len()));
         let log = Log::new(file).filtered(self.filter.text());
         let loaded = load.events(&log, &mut events, self.rebuild, |events, bytes| {

@@ -4,6 +4,7 @@ use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_decode::{EventBatch, Order};
 
 use crate::input::events::EventArgs;
+use crate::input::threads::ThreadArgs;
 use crate::spans::paired::Paired;
 use crate::spans::shown::{Names, Spans};
 use crate::term::ended::{Context, Ended, Run};
@@ -38,6 +39,9 @@ pub(crate) struct Args {
     json: JsonArgs,
 
     #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
     common: EventArgs,
 }
 
@@ -48,7 +52,7 @@ impl Run for Args {
         let progress = Progress::of_bytes(opened.inputs.len());
         let (mut paired, mut dropped) = (Paired::new(self.max_open, &[], 0, false), 0);
         let each = |batch: &EventBatch<'_>| dropped += dropped_messages(batch);
-        paired.read(&mut opened, progress, each, |_, _, _, _| Ok(()))?;
+        paired.read(&mut opened, self.threads.number(), progress, each, |_, _, _, _| Ok(()))?;
         let Paired { pairing, tally, .. } = paired;
 
         let verdict = opened.verdict();

@@ -1,5 +1,7 @@
 //! Reads all events and pairs begins with ends.
 
+use std::num::NonZeroUsize;
+
 use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_decode::{EventBatch, Registry};
 
@@ -37,11 +39,13 @@ impl Paired {
         self.condition = Some(condition);
     }
 
-    /// Reads all events. Calls `each` for every batch of events that pairing needs or that the
-    /// runtime itself emitted, and `ended` for every result before the end.
+    /// Reads all events, and decodes them on several threads. Calls `each` for every batch of
+    /// events that pairing needs or that the runtime itself emitted, and `ended` for every result
+    /// before the end.
     pub(crate) fn read(
         &mut self,
         opened: &mut Opened,
+        threads: NonZeroUsize,
         progress: Progress,
         mut each: impl FnMut(&EventBatch<'_>),
         mut ended: impl FnMut(&Pairing, &Names<'_>, &Found, &Gaps) -> Result<(), Failure>,
@@ -55,6 +59,7 @@ impl Paired {
             registry.name == RUNTIME_REGISTRY || pairing.needs(registry, event)
         };
         opened.events.need(is_needed);
+        opened.events.decode_ahead(threads);
         let (mut gaps, mut damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
         let mut found = Vec::new();
         while let Some(batch) = opened.events.next_batch().map_err(cannot_read)? {

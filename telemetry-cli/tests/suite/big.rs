@@ -9,6 +9,8 @@ use telemetry_decode::writer::Lane;
 use telemetry_decode::{RawStr, Value};
 
 use crate::run::{Folder, Run, run};
+use crate::spans::tangled_of;
+use crate::sql::rows;
 use crate::streams::{begun, gc, gc_registry, labeled, lossy, two_registries};
 
 /// Several times the memory that a command may use.
@@ -28,13 +30,15 @@ fn memory_stays_small() {
         "txt few.tel",
         "stats few.tel",
         "spans few.tel",
+        "cnv --threads 2 few.tel",
+        "convert --to chrome --threads 2 few.tel",
         "print --threads 1 many.tel",
         "print --threads 7 many.tel",
     ];
     for args in commands {
         let peak = peak(&folder, args);
-        // A thread may have a job and its lines.
-        let most = if args.contains("--threads 7") { STREAM_KIB * 5 / 8 } else { STREAM_KIB / 2 };
+        // Open blocks may take 16 MiB, and each thread a job and its lines.
+        let most = if args.contains("many") { STREAM_KIB * 5 / 8 } else { STREAM_KIB / 2 };
         assert!(peak < most, "{args}: {peak} KiB");
     }
 }
@@ -61,10 +65,39 @@ fn any_number_of_threads_writes_the_same_files() {
             same_for_any_number_of_threads(&folder, args, &format!("{file}.tel"));
         }
     }
-    for args in LINES {
+    for args in LINES.iter().chain(&CONVERSIONS[1..]) {
         same_for_any_number_of_threads(&folder, args, "many.tel all.tel lossy.tel");
         // A pipe, which is read on one thread in stream order.
         same_for_any_number_of_threads(&folder, args, "- < many.tel");
+    }
+}
+
+#[test]
+fn any_number_of_threads_finds_the_same_spans() {
+    // Several jobs, whose blocks overlap in time.
+    let folder = with_broken(Folder::new(), "tangled", &tangled_of(40_000), 3);
+    for file in ["tangled", "tangled-cut", "tangled-damaged"] {
+        for args in
+            ["spans --json", "spans --csv --net", "validate --json --limit 1000"].iter().chain(CONVERSIONS)
+        {
+            same_for_any_number_of_threads(&folder, args, &format!("{file}.tel"));
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_makes_the_same_database() {
+    let folder = with_broken(Folder::new(), "many", &events(8, 6000, 50), 2);
+    for file in ["many", "many-cut", "many-damaged"] {
+        let loaded = [1, 2, 7].map(|threads| {
+            let database = format!("{file}{threads}.db");
+            let Run { stderr, code, .. } =
+                folder.run(&format!("sql --threads {threads} -o {database} {file}.tel"));
+            let rows = rows(&folder.path(&database), "SELECT * FROM EVENT_Note");
+            assert!(rows.len() > 1000, "{stderr}");
+            (rows, stderr.replace(&database, "DATABASE"), code)
+        });
+        assert!(loaded.iter().all(|of| *of == loaded[0]), "{file}: {}", loaded[0].1);
     }
 }
 
@@ -75,7 +108,9 @@ fn an_output_that_fails_ends_all_threads() {
     std::fs::create_dir(folder.path("tables")).unwrap();
     std::os::unix::fs::symlink("/dev/full", folder.path("tables/Note.csv")).unwrap();
     for threads in [1, 2, 7] {
-        for args in ["csv -o /dev/full", "csv -d tables", "print -o /dev/full", "cnv -o /dev/full"] {
+        let full =
+            ["csv", "print", "cnv", "convert --to telemetry"].map(|args| format!("{args} -o /dev/full"));
+        for args in full.iter().map(String::as_str).chain(["csv -d tables"]) {
             let Run { stderr, code, .. } = folder.run(&format!("{args} --threads {threads} many.tel"));
             assert_eq!(code, Some(2), "{args}: {stderr}");
             assert!(stderr.contains("No space left on device"), "{args}: {stderr}");
@@ -100,6 +135,14 @@ const FILES: &[&str] = &[
 /// Commands that write lines in order.
 const LINES: &[&str] =
     &["print", "print --json", "print --order stream", "print --limit 10000", "cnv", "txt"];
+
+/// Conversions, which decode on other threads, and do the rest on one.
+const CONVERSIONS: &[&str] = &[
+    "convert --to chrome",
+    "convert --to telemetry",
+    #[cfg(feature = "arrow")]
+    "convert --to arrow -d out",
+];
 
 /// Adds a stream, the same one cut, and the same one with some wrong bytes.
 fn with_broken(folder: Folder, name: &str, stream: &[u8], wrong: usize) -> Folder {

@@ -111,13 +111,18 @@ pub(crate) fn stream() -> Vec<u8> {
 /// Makes a session whose spans nest, overlap, end on other threads, never end, and often begin or
 /// end at the same time.
 pub(crate) fn tangled() -> Vec<u8> {
+    tangled_of(3_000)
+}
+
+/// Makes such a session of this many events.
+pub(crate) fn tangled_of(events: u64) -> Vec<u8> {
     let mut run = Run::new();
     let (mut state, mut ns) = (12_345_u64, 0);
     let mut random = |below: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
-    for _ in 0..3_000 {
+    for _ in 0..events {
         ns += random(3) * random(40);
         let (thread, is_begin, number) = (1 + random(3) as u32, random(9) < 5, random(6));
         match random(4) {

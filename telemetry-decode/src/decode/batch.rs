@@ -23,6 +23,8 @@ pub(crate) struct Batch {
     used: u32,
     /// Index of the current event.
     current: usize,
+    /// It takes any number of events, not only [`MAX_EVENTS`].
+    is_unlimited: bool,
 }
 
 /// An event without its parameters.
@@ -47,6 +49,15 @@ impl Batch {
     pub(crate) fn clear(&mut self) {
         self.heads.clear();
         (self.used, self.current) = (0, 0);
+    }
+
+    /// Lets the batch take any number of events.
+    pub(crate) fn take_any_number(&mut self) {
+        self.is_unlimited = true;
+    }
+
+    fn most(&self) -> usize {
+        if self.is_unlimited { usize::MAX } else { MAX_EVENTS }
     }
 
     /// Returns the allocated memory.
@@ -153,7 +164,7 @@ fn grow(raw: &mut Vec<Raw>, place: Range<usize>) -> &mut [Raw] {
 impl Take<'_> for Batch {
     #[inline(always)]
     fn is_full(&self) -> bool {
-        self.heads.len() >= MAX_EVENTS
+        self.heads.len() >= self.most()
     }
 
     /// Does the work of [`Batch::take`] for many events, with all state in local variables.
@@ -165,10 +176,11 @@ impl Take<'_> for Batch {
         numbers: Range<u32>,
         _: &Session,
     ) -> (u32, Result<(), Reason>) {
+        let most = self.most();
         let Batch { heads, raw, used, .. } = self;
         let start = heads.len();
         // Many lanes have only a few events each, so the list grows step by step.
-        let more = numbers.len().min(MAX_EVENTS - start).min(heads.capacity().max(FIRST_EVENTS));
+        let more = numbers.len().min(most - start).min(heads.capacity().max(FIRST_EVENTS));
         heads.resize(start + more, Head::default());
         let (plan, kind, payload_len) = (reading.plan, reading.kind, reading.payload.len());
         let slots = &mut *reading.slots;

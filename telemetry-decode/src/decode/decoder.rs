@@ -105,14 +105,28 @@ impl Decoder {
         self.ends = Some(Vec::new());
     }
 
+    /// Begins the account of one lane of a fork again.
+    pub(crate) fn renew_lane(&mut self, lane: u32) {
+        let lane = &mut self.lanes[lane as usize];
+        self.slots -= lane.slots.len();
+        self.entries -= lane.entries();
+        *lane = Lane::new(lane.key);
+    }
+
     /// Takes the ends of the parts that a fork has read.
     pub(crate) fn take_ends(&mut self) -> Vec<PartState> {
         self.ends.take().unwrap_or_default()
     }
 
+    /// Returns true if forks can decode blocks in any order: no earlier reader has read events, and
+    /// no limit is near.
+    pub(crate) fn can_be_forked(&self) -> bool {
+        self.is_far_from_limits() && self.lanes.iter().all(|lane| lane.covered.len() == 0)
+    }
+
     /// Returns true if no limit can be reached by reading all blocks once. So the blocks can be
     /// read in any order.
-    pub(crate) fn is_far_from_limits(&self) -> bool {
+    fn is_far_from_limits(&self) -> bool {
         let kinds = self.state.registries.iter().flat_map(|known| known.plan.slots());
         let most_slots = kinds.max().unwrap_or(0) as usize;
         self.lanes.len() <= MAX_FORKED_LANES

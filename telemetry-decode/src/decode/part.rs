@@ -122,18 +122,20 @@ pub(crate) struct PartState {
     pos: usize,
     time: u64,
     filtered: u64,
+    unneeded: u64,
     wrong: Option<Reason>,
 }
 
 impl PartState {
     pub(super) fn of(part: &Part) -> PartState {
-        let Part { next, pos, time, filtered, wrong, .. } = *part;
-        PartState { next, pos, time, filtered, wrong }
+        let Part { next, pos, time, filtered, unneeded, wrong, .. } = *part;
+        PartState { next, pos, time, filtered, unneeded, wrong }
     }
 
     pub(super) fn give_to(self, part: &mut Part) {
-        let PartState { next, pos, time, filtered, wrong } = self;
-        (part.next, part.pos, part.time, part.filtered, part.wrong) = (next, pos, time, filtered, wrong);
+        let PartState { next, pos, time, filtered, unneeded, wrong } = self;
+        (part.next, part.pos, part.time, part.wrong) = (next, pos, time, wrong);
+        (part.filtered, part.unneeded) = (filtered, unneeded);
     }
 }
 

@@ -82,6 +82,16 @@ impl Decoder {
         true
     }
 
+    /// Reads all returned events of a part into one batch, and closes the part.
+    pub(crate) fn read_whole(&mut self, part: &mut Part, payload: &[u8], batch: &mut Batch) -> PartState {
+        batch.clear();
+        batch.take_any_number();
+        self.read_into(part, Window::all(payload), u64::MAX, batch);
+        self.sift(part, payload, batch);
+        self.close(part);
+        PartState::of(part)
+    }
+
     /// Keeps the events of a batch that match the condition of the filter. Returns true if it kept
     /// none of some.
     #[inline(always)]
@@ -255,6 +265,12 @@ impl Decoder {
     pub(crate) fn account_for(&mut self, mut part: Part, end: PartState) {
         end.give_to(&mut part);
         self.report.events += self.close(&part);
+    }
+
+    /// Accounts for a part that a fork has read, after its events were returned, and closes it.
+    pub(crate) fn finish(&mut self, part: &mut Part, end: PartState) {
+        end.give_to(part);
+        self.close(part);
     }
 
     /// Ends a part before its next event, because of an error.

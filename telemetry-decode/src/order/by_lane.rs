@@ -72,6 +72,47 @@ impl ByLane {
         }
     }
 
+    /// Returns the places of each group, in their order: the parts of one block, and copies of
+    /// them. Parts continue each other, and copies count once, so a group must be read by one
+    /// decoder. Returns `None` if blocks overlap otherwise, if the list is in a file, or if reading
+    /// may reach a limit.
+    pub(crate) fn groups(&self, decoder: &Decoder) -> Option<Vec<Range<u64>>> {
+        let ByLane::InMemory { blocks, order, .. } = self else { return None };
+        if !decoder.can_be_forked() {
+            return None;
+        }
+        let mut groups: Vec<Range<u64>> = Vec::new();
+        let mut latest = None;
+        // The end of the lane's events so far.
+        let mut end = 0;
+        for (place, index) in (0..).zip(order) {
+            let block = &blocks[*index as usize];
+            let range = block.event_range().range();
+            let is_new_lane = latest.is_none_or(|(lane, _)| lane != block.lane);
+            match groups.last_mut() {
+                Some(group) if latest == Some((block.lane, block.seq)) => group.end = place + 1,
+                _ if !is_new_lane && range.start < end => return None,
+                _ => groups.push(place..place + 1),
+            }
+            end = if is_new_lane { range.end } else { range.end.max(end) };
+            latest = Some((block.lane, block.seq));
+        }
+        Some(groups)
+    }
+
+    /// Returns true if the blocks in memory have more than this many bytes.
+    pub(crate) fn is_longer_than(&self, len: u64) -> bool {
+        let ByLane::InMemory { blocks, .. } = self else { return false };
+        blocks.iter().map(|block| u64::from(block.len)).sum::<u64>() > len
+    }
+
+    /// Returns the block at a place, if the list is in memory.
+    pub(crate) fn in_memory(&self, place: u64) -> Option<(IndexedBlock, Want)> {
+        let ByLane::InMemory { blocks, order, wants } = self else { return None };
+        let index = *order.get(place as usize)? as usize;
+        Some((blocks[index].clone(), wants[index]))
+    }
+
     /// Returns the block at a place.
     pub(crate) fn get(&mut self, place: u64) -> io::Result<(IndexedBlock, Want)> {
         match self {
@@ -207,13 +248,31 @@ impl InStreamOrder {
         InStreamOrder { blocks, done: 0, next, cursor: Cursor::new(0..len, MAX_RUN_ROWS) }
     }
 
+    /// Returns all blocks.
+    pub(crate) fn all(&self) -> &ByLane {
+        &self.blocks
+    }
+
+    /// Returns the indices of groups, given by their places, in the order of their first blocks.
+    pub(crate) fn order(&self, groups: &[Range<u64>]) -> Vec<u32> {
+        let ByLane::InMemory { blocks, .. } = &self.blocks else { return Vec::new() };
+        let mut next = self.next.clone();
+        let places = blocks.iter().map(|block| {
+            let place = &mut next[block.lane as usize];
+            *place += 1;
+            *place - 1
+        });
+        let found = places.map(|place| groups.binary_search_by_key(&place, |group| group.start));
+        found.flatten().map(|index| index as u32).collect()
+    }
+
     /// Returns all blocks, if they are in memory and none was returned.
     pub(crate) fn unread(&self) -> Option<&ByLane> {
         (self.done == 0 && matches!(self.blocks, ByLane::InMemory { .. })).then_some(&self.blocks)
     }
 
-    /// Returns the next block; `None` at the end.
-    pub(crate) fn next(&mut self) -> io::Result<Option<(IndexedBlock, Want)>> {
+    /// Returns the next block and its place; `None` at the end.
+    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, IndexedBlock, Want)>> {
         let lane = match &self.blocks {
             ByLane::InMemory { blocks, .. } => blocks.get(self.done as usize).map(|block| block.lane),
             ByLane::InFile(sorted) => self.cursor.next(&sorted.stream)?.map(|(block, _)| block.lane),
@@ -222,6 +281,7 @@ impl InStreamOrder {
         self.done += 1;
         let place = &mut self.next[lane as usize];
         *place += 1;
-        self.blocks.get(*place - 1).map(Some)
+        let place = *place - 1;
+        self.blocks.get(place).map(|(block, want)| Some((place, block, want)))
     }
 }

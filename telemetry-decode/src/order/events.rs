@@ -1,26 +1,23 @@
 //! Events in order.
 
-use std::borrow::Cow;
 use std::io;
+use std::num::NonZeroUsize;
+use std::ops::Range;
 
-use telemetry_format::{BlockType, flags};
 use telemetry_schema::Registry;
 
-use crate::bytes::blocks::{Blocks, Piece};
-use crate::bytes::compression::unpack;
+use crate::bytes::blocks::Blocks;
 use crate::bytes::source::Source;
-use crate::decode::batch::Batch;
 use crate::decode::copies::Known;
-use crate::decode::decoder::{Decoder, Place, Want};
+use crate::decode::decoder::Decoder;
 use crate::decode::event_batch::EventBatch;
 use crate::decode::part::Part;
-use crate::lanes::lane::EventRange;
 use crate::lanes::position::Position;
 use crate::logs::events::{LogEvents, LogInput};
-use crate::order::block::IndexedBlock;
-use crate::order::by_lane::{ByLane, InStreamOrder};
-use crate::order::load::{Loaded, Loader};
-use crate::order::merge::Merge;
+use crate::order::ahead::{Ahead, Giving};
+use crate::order::by_lane::ByLane;
+use crate::order::in_stream::{Feed, InStream};
+use crate::order::merge::{MAX_PASSED, Merge};
 use crate::order::retimed::Retimed;
 use crate::registry::event::Event;
 use crate::registry::known_registry::KnownRegistry;
@@ -77,7 +74,7 @@ impl<'s> Events<'s> {
     /// Reads any source in one pass.
     pub(crate) fn once(decoder: Decoder, blocks: Blocks<'s>) -> Self {
         let feed = Feed::Once { blocks, header_len: 0, unpacked: None };
-        Events { decoder, order: Ordered::Stream(InStream { feed, part: None, batch: Batch::default() }) }
+        Events { decoder, order: Ordered::Stream(InStream::new(feed)) }
     }
 
     /// Reads an indexed source in stream order.
@@ -142,7 +139,7 @@ impl<'s> Events<'s> {
         let Events { decoder, order } = self;
         let batch = match order {
             Ordered::Stream(stream) => {
-                let events = stream.batch.pass(stream.batch.left());
+                let events = stream.batch.pass(stream.batch.left().min(MAX_PASSED));
                 decoder.report.events += events.len() as u64 - 1;
                 stream
                     .part
@@ -202,7 +199,11 @@ impl<'s> Events<'s> {
     pub(crate) fn next_part(&mut self) -> io::Result<Option<(&mut Decoder, Part, &[u8])>> {
         let Ordered::Stream(stream) = &mut self.order else { return Ok(None) };
         let part = loop {
-            match stream.feed.next(&mut self.decoder)? {
+            if let Feed::Listed { helpers, .. } = &mut stream.feed {
+                // The caller decodes.
+                *helpers = None;
+            }
+            match stream.feed.next(&mut self.decoder, &mut None)? {
                 None => return Ok(None),
                 Some(None) => {}
                 Some(Some(part)) => break part,
@@ -222,6 +223,29 @@ impl<'s> Events<'s> {
                 let registry = &known.registry;
                 known.plan.need(|event| is_needed(registry, event));
             }
+        }
+    }
+
+    /// Decodes blocks on this many threads, of which one is the caller's, before their events are
+    /// asked for. The events and the accounts are the same. One thread reads logs, pipes in stream
+    /// order, streams in memory, and streams whose blocks need each other. Must be called before
+    /// the first event, and after [`Events::need`]. Not public API.
+    #[doc(hidden)]
+    pub fn decode_ahead(&mut self, threads: NonZeroUsize) {
+        self.decode_ahead_in(threads, Giving::usual(threads));
+    }
+
+    /// Decodes in jobs of other sizes, for tests. Returns false if one thread reads.
+    #[doc(hidden)]
+    pub fn decode_ahead_in(&mut self, threads: NonZeroUsize, giving: Giving) -> bool {
+        match &mut self.order {
+            Ordered::Merged(merge) => merge.decode_ahead(threads, giving, &self.decoder),
+            Ordered::Stream(InStream { feed: Feed::Listed { source, blocks, helpers, .. }, .. }) => {
+                let order = |groups: &[Range<u64>]| blocks.order(groups);
+                *helpers = Ahead::new(threads, giving, source, blocks.all(), &self.decoder, order);
+                helpers.is_some()
+            }
+            Ordered::Stream(_) | Ordered::Retimed(_) | Ordered::Logs(_) => false,
         }
     }
 
@@ -309,152 +333,4 @@ pub struct LogCount {
     pub event: usize,
     /// Number of events.
     pub count: u64,
-}
-
-/// Stream order.
-pub(super) struct InStream<'s> {
-    pub(super) feed: Feed<'s>,
-    /// The part whose events are in the batch.
-    part: Option<Part>,
-    batch: Batch,
-}
-
-/// The source of blocks.
-pub(super) enum Feed<'s> {
-    /// One pass over any source.
-    Once {
-        blocks: Blocks<'s>,
-        header_len: usize,
-        /// The decompressed payload, if it was compressed.
-        unpacked: Option<Vec<u8>>,
-    },
-    /// The blocks of an index.
-    Listed {
-        source: Source<'s>,
-        blocks: Box<InStreamOrder>,
-        loader: Loader<'s>,
-        /// The blocks so far, if another decoder needs them.
-        taken: Option<Vec<TakenBlock>>,
-    },
-}
-
-/// A block that was taken from a list.
-pub(super) struct TakenBlock {
-    pub(super) block: IndexedBlock,
-    pub(super) want: Want,
-    pub(super) loaded: Loaded,
-    /// It has a part that was read.
-    pub(super) is_read: bool,
-}
-
-impl<'s> InStream<'s> {
-    /// Begins to read blocks of an index. Keeps the blocks in `taken`, if there is a list.
-    pub(super) fn listed(
-        source: Source<'s>,
-        blocks: ByLane,
-        decoder: &Decoder,
-        taken: Option<Vec<TakenBlock>>,
-    ) -> InStream<'s> {
-        let blocks = Box::new(InStreamOrder::new(blocks, decoder));
-        let feed = Feed::Listed { source, blocks, loader: Loader::default(), taken };
-        InStream { feed, part: None, batch: Batch::default() }
-    }
-
-    /// Moves to the next event. Returns false at the end.
-    #[inline(always)]
-    fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
-        Ok(self.batch.step() || self.read_on(decoder)?)
-    }
-
-    /// Moves to the next batch of events. Returns false at the end.
-    #[cold]
-    #[inline(never)]
-    fn read_on(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
-        loop {
-            if self.read_part(decoder) {
-                return Ok(true);
-            }
-            match self.feed.next(decoder)? {
-                None => return Ok(false),
-                Some(part) => self.part = part,
-            }
-        }
-    }
-
-    /// Moves to the next batch of the current part. Returns false at its end.
-    fn read_part(&mut self, decoder: &mut Decoder) -> bool {
-        if let Some(part) = &mut self.part {
-            decoder.read(part, self.feed.payload(), &mut self.batch);
-            if !self.batch.is_empty() {
-                return true;
-            }
-        }
-        self.part = None;
-        false
-    }
-
-    #[inline(always)]
-    fn event<'a>(&'a self, decoder: &'a Decoder) -> Option<Event<'a>> {
-        decoder.event(self.part.as_ref()?, self.feed.payload(), &self.batch)
-    }
-}
-
-impl Feed<'_> {
-    /// Returns the payload of the latest block.
-    #[inline(always)]
-    fn payload(&self) -> &[u8] {
-        match self {
-            Feed::Once { unpacked: Some(payload), .. } => payload,
-            Feed::Once { blocks, header_len, .. } => blocks.payload(*header_len),
-            Feed::Listed { loader, .. } => loader.payload(),
-        }
-    }
-
-    /// Takes the next block or damage. Returns its part if it has selected events; `None` at the
-    /// end.
-    fn next(&mut self, decoder: &mut Decoder) -> io::Result<Option<Option<Part>>> {
-        match self {
-            Feed::Once { blocks, header_len, unpacked } => {
-                *unpacked = None;
-                match blocks.next()? {
-                    None => return Ok(None),
-                    Some(Piece::Damage(damage, header)) => decoder.take_damage(damage, header.as_ref()),
-                    Some(Piece::Block(block)) if block.header.block_type == BlockType::Events => {
-                        if !decoder.admits(block.at, &block.header) {
-                            return Ok(Some(None));
-                        }
-                        let lane = decoder.lane(&block.header);
-                        let last = block.header.flags & flags::LAST != 0;
-                        let want = decoder.want(lane, &EventRange::from(&block.header), last);
-                        if decoder.state.has_names(block.header.registry, block.header.kind) {
-                            decoder.state.names_block(lane, &block.header, block.payload);
-                        }
-                        *header_len = block.header.header_len.into();
-                        let range = block.at..block.at + block.header.block_len();
-                        let (header, wrong) = match (want, unpack(&block.header, block.payload)) {
-                            (Want::No, _) => (block.header, None),
-                            (_, Ok((header, payload))) => {
-                                if let Cow::Owned(payload) = payload {
-                                    *unpacked = Some(payload);
-                                }
-                                (header, None)
-                            }
-                            (_, Err(reason)) => (block.header, Some(reason)),
-                        };
-                        return Ok(Some(decoder.open(Place { range, wrong }, &header, want)));
-                    }
-                    Some(Piece::Block(block)) => decoder.take(&block),
-                }
-                Ok(Some(None))
-            }
-            Feed::Listed { source, blocks, loader, taken } => {
-                let Some((block, want)) = blocks.next()? else { return Ok(None) };
-                let Some(taken) = taken else { return Ok(Some(loader.open(source, &block, want, decoder)?)) };
-                let loaded = loader.load_wanted(source, &block, want)?;
-                let part = loaded.clone().open(&block, want, decoder);
-                taken.push(TakenBlock { block, want, loaded, is_read: part.is_some() });
-                Ok(Some(part))
-            }
-        }
-    }
 }

@@ -157,6 +157,12 @@ impl<'s> Loader<'s> {
         Some(std::mem::take(&mut self.buffer))
     }
 
+    /// Returns the buffer, and holds nothing more.
+    pub(crate) fn take_buffer(&mut self) -> Vec<u8> {
+        (self.start, self.end) = (0, 0);
+        std::mem::take(&mut self.buffer)
+    }
+
     /// Takes a buffer to read into.
     pub(crate) fn give(&mut self, buffer: Vec<u8>) {
         if self.buffer.capacity() == 0 {

@@ -8,6 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use crate::bytes::source::Source;
@@ -15,7 +16,8 @@ use crate::bytes::spill::Spill;
 use crate::decode::batch::Batch;
 use crate::decode::decoder::Decoder;
 use crate::decode::event_batch::EventBatch;
-use crate::decode::part::Part;
+use crate::decode::part::{Part, PartState};
+use crate::order::ahead::{Ahead, Giving, ReadPart};
 use crate::order::by_lane::ByLane;
 use crate::order::load::Loader;
 use crate::registry::event::Event;
@@ -26,6 +28,9 @@ const MAX_HELD: usize = 16 << 20;
 
 /// The largest buffer that one such lane hands to the next.
 const MAX_SPARE_LEN: usize = 1 << 20;
+
+/// The most events that are passed at once after the current one.
+pub(super) const MAX_PASSED: usize = 63;
 
 /// Distances between readings below this one have no overflow, so readings have the order of times.
 const MAX_USUAL_TICKS: u64 = 1 << 62;
@@ -48,6 +53,8 @@ pub(crate) struct Merge<'s> {
     held: usize,
     /// Memory of a lane that waits without any.
     spare: Option<(Vec<u8>, Batch)>,
+    /// Decodes blocks on other threads.
+    helpers: Option<Box<Ahead>>,
 }
 
 /// The unread blocks of a lane, and the open one.
@@ -71,6 +78,15 @@ struct OpenBlock<'s> {
     held: usize,
     /// The lane waits with the time of an event that is not read yet.
     is_ahead: bool,
+    /// What another thread has read, if one has.
+    decoded: Option<Box<Decoded>>,
+}
+
+/// What another thread has read of a part.
+struct Decoded {
+    /// The events, until the lane takes them.
+    batch: Option<Batch>,
+    end: Option<PartState>,
 }
 
 /// The time with which a lane waits. Sessions are compared by wall-clock time; inside a session,
@@ -109,6 +125,7 @@ impl<'s> Merge<'s> {
             scratch: Vec::new(),
             held: 0,
             spare: None,
+            helpers: None,
         };
         for lane in 0..merge.lanes.len() as u32 {
             if let Some(waiting) = merge.wait_for_block(lane, decoder)? {
@@ -116,6 +133,25 @@ impl<'s> Merge<'s> {
             }
         }
         Ok(merge)
+    }
+
+    /// Decodes on other threads, too.
+    pub(crate) fn decode_ahead(&mut self, threads: NonZeroUsize, giving: Giving, decoder: &Decoder) -> bool {
+        let Merge { source, blocks, lanes, .. } = self;
+        let order = |groups: &[Range<u64>]| {
+            let of = |(index, group): (u32, &Range<u64>)| {
+                let (block, _) = blocks.in_memory(group.start)?;
+                let lane = &lanes[block.lane as usize];
+                let session = decoder.lanes[block.lane as usize].key.session;
+                let clock = &decoder.state.sessions[session as usize].clock;
+                Some((lane.waiting(block.lane, block.base_ticks, clock), index))
+            };
+            let mut order: Vec<_> = (0..).zip(groups).filter_map(of).collect();
+            order.sort_unstable();
+            order.into_iter().map(|(_, index)| index).collect()
+        };
+        self.helpers = Ahead::new(threads, giving, source, blocks, decoder, order);
+        self.helpers.is_some()
     }
 
     /// Moves to the next event. Returns false at the end.
@@ -177,8 +213,9 @@ impl<'s> Merge<'s> {
     /// Passes the events that come before those of all other lanes. Returns the current event and
     /// those passed.
     pub(crate) fn pass(&mut self) -> Range<usize> {
-        let ahead = std::mem::take(&mut self.ahead);
-        self.open_mut().map_or(0..1, |open| open.batch.pass(ahead))
+        let passed = self.ahead.min(MAX_PASSED);
+        self.ahead -= passed;
+        self.open_mut().map_or(0..1, |open| open.batch.pass(passed))
     }
 
     /// Returns some events of the current lane.
@@ -238,7 +275,20 @@ impl<'s> Merge<'s> {
     fn read_on(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<Option<u64>> {
         let Some(open) = &mut self.lanes[lane as usize].open else { return Ok(None) };
         let is_full = self.held - open.held > MAX_HELD;
-        let OpenBlock { part, loader, batch, .. } = &mut **open;
+        let OpenBlock { part, loader, batch, decoded, .. } = &mut **open;
+        if let Some(decoded) = decoded {
+            if let Some(events) = decoded.batch.take() {
+                *batch = events;
+            } else {
+                batch.clear();
+            }
+            if batch.is_empty()
+                && let Some(end) = decoded.end.take()
+            {
+                decoder.finish(part, end);
+            }
+            return Ok(None);
+        }
         if is_full {
             give_spare(&mut self.spare, loader, batch);
             let time = part.next_time(loader.window(&self.source, &self.spill, part.pos())?);
@@ -286,6 +336,9 @@ impl<'s> Merge<'s> {
         if let Some(mut open) = queue.open.take() {
             queue.time = open.part.time;
             self.held -= open.held;
+            if let Some(helpers) = self.helpers.as_mut().filter(|_| open.decoded.is_some()) {
+                helpers.give_back(&mut open.loader, std::mem::take(&mut open.batch));
+            }
             open.loader.release(&mut self.spill);
         }
     }
@@ -305,6 +358,18 @@ impl<'s> Merge<'s> {
         let queue = &mut self.lanes[lane as usize];
         let Some(place) = queue.blocks.next() else { return Ok(()) };
         let (block, want) = self.blocks.get(place)?;
+        if let Some(found) = self.helpers.as_mut().and_then(|helpers| helpers.take(place, &self.blocks)) {
+            let part = found.loaded.open(&block, want, decoder);
+            debug_assert_eq!(part.is_some(), found.read.is_some(), "the same decision as elsewhere");
+            if let Some((part, read)) = part.zip(found.read) {
+                let ReadPart { loader, batch, end } = *read;
+                let decoded = Some(Box::new(Decoded { batch: Some(batch), end: Some(end) }));
+                let batch = Batch::default();
+                queue.open =
+                    Some(Box::new(OpenBlock { part, loader, batch, held: 0, is_ahead: false, decoded }));
+            }
+            return Ok(());
+        }
         let mut loader = Loader::default();
         let from = (&self.source, &mut self.spill);
         let has_room = self.held <= MAX_HELD;
@@ -312,7 +377,7 @@ impl<'s> Merge<'s> {
         match part {
             Some(part) => {
                 let batch = Batch::default();
-                let open = OpenBlock { part, loader, batch, held: 0, is_ahead: false };
+                let open = OpenBlock { part, loader, batch, held: 0, is_ahead: false, decoded: None };
                 account(&mut self.held, queue.open.insert(Box::new(open)));
             }
             None => loader.release(&mut self.spill),

@@ -15,7 +15,8 @@ use crate::bytes::source::Source;
 use crate::decode::decoder::Decoder;
 use crate::decode::part::PartState;
 use crate::order::by_lane::{ByLane, InStreamOrder, Wanted};
-use crate::order::events::{Events, Feed, InStream, Ordered, TakenBlock};
+use crate::order::events::{Events, Ordered};
+use crate::order::in_stream::{Feed, InStream, TakenBlock};
 use crate::report::error::Result;
 
 /// The bytes of a shard's blocks, or a few more. Threads then work for tens of milliseconds without
@@ -140,11 +141,13 @@ impl<'s> Events<'s> {
 
     /// Takes all blocks in shards of this many bytes. Returns `None` if they must be read together.
     fn cut(&mut self, shard_len: u64) -> Option<(Source<'s>, Vec<Wanted>)> {
-        let Ordered::Stream(InStream { feed: Feed::Listed { source, blocks, .. }, .. }) = &mut self.order
+        let Ordered::Stream(InStream { feed: Feed::Listed { source, blocks, helpers, .. }, .. }) =
+            &mut self.order
         else {
             return None;
         };
         let shards = shards(blocks.unread()?, &self.decoder, shard_len).filter(|shards| shards.len() > 1)?;
+        *helpers = None;
         **blocks = InStreamOrder::new(ByLane::from(Vec::new()), &self.decoder);
         Some((source.clone(), shards))
     }
@@ -216,8 +219,7 @@ impl<T> Drop for Answer<'_, T> {
 /// blocks overlap otherwise, or if reading may reach a limit.
 fn shards(blocks: &ByLane, decoder: &Decoder, shard_len: u64) -> Option<Vec<Wanted>> {
     let ByLane::InMemory { blocks, order, wants } = blocks else { return None };
-    // An earlier reader has read some events.
-    if !decoder.is_far_from_limits() || decoder.lanes.iter().any(|lane| lane.covered.len() > 0) {
+    if !decoder.can_be_forked() {
         return None;
     }
     // By lane: the place of its next block, the last block's number and shard, and the end of the

@@ -2,6 +2,7 @@
 
 mod account;
 mod after;
+mod ahead;
 mod batches;
 mod clock;
 mod damage;

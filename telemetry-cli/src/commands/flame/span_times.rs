@@ -41,6 +41,7 @@ impl Args {
         let mut sums = Sums::new();
         paired.read(
             &mut opened,
+            self.threads.number(),
             progress,
             |_| {},
             |pairing, names, found, _| {
