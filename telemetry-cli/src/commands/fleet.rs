@@ -42,20 +42,26 @@ The program `telemetry-fleet` does it, a package of its own. In a clone of the r
 options. See docs/fleet.md.
 
 Examples:
-  telemetry collect --config collect.toml";
+  telemetry collect --config collect.toml
+  telemetry collect token h7 --tokens tokens.toml > h7.token
+  telemetry collect control --admin admin.socket h7 gcbench Trace";
 
 /// Receive streams of many hosts, if `telemetry-fleet` is installed
 #[derive(clap::Args)]
 #[command(after_help = COLLECT_EXAMPLES)]
 pub(crate) struct Collect {
-    /// Options of `telemetry-fleet collect`
+    /// Options of `telemetry-fleet collect`; after `token` or `control`, those of that command
     #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
 
 impl Run for Collect {
     fn run(&self, context: &mut Context) -> Ended {
-        start("collect", &self.arguments, context)
+        match self.arguments.split_first() {
+            Some((first, rest)) if first == "token" => start("token", rest, context),
+            Some((first, rest)) if first == "control" => start("control", rest, context),
+            _ => start("collect", &self.arguments, context),
+        }
     }
 }
 

@@ -38,6 +38,8 @@ fn all_arguments_are_passed_on() {
     for (args, passed) in [
         ("ship --to x --help", "<ship><--to><x><--help>"),
         ("collect --config c.toml", "<collect><--config><c.toml>"),
+        ("collect control h7 gc -Ref --reset", "<control><h7><gc><-Ref><--reset>"),
+        ("collect token h7", "<token><h7>"),
         ("lake commit --once", "<commit><--once>"),
     ] {
         let found = run(folder.command(args).env("PATH", folder.path("")), &[]);
