@@ -11,11 +11,17 @@ impl FlameGraph {
     /// # Errors
     /// Those of the output.
     pub fn write_folded(&self, out: &mut dyn Write) -> io::Result<()> {
-        for (frames, node) in self.stacks().iter().filter(|(_, node)| node.weight > 0) {
-            let names = frames.iter().map(|frame| &self.names[*frame as usize]);
-            let names: Vec<_> = names.map(|name| name.replace(';', ":").replace(['\n', '\r'], " ")).collect();
-            writeln!(out, "{} {}", names.join(";"), node.weight)?;
-        }
-        Ok(())
+        let names = self.names.iter().map(|name| name.replace(';', ":").replace(['\n', '\r'], " "));
+        let names: Vec<String> = names.collect();
+        self.each_stack(|frames, node| {
+            if node.weight == 0 {
+                return Ok(());
+            }
+            for (at, frame) in frames.iter().enumerate() {
+                out.write_all(if at > 0 { b";" } else { b"" })?;
+                out.write_all(names[*frame as usize].as_bytes())?;
+            }
+            writeln!(out, " {}", node.weight)
+        })
     }
 }

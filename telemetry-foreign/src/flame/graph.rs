@@ -122,24 +122,37 @@ impl FlameGraph {
         self.nodes.iter().fold(0, |sum: u64, node| sum.saturating_add(node.weight))
     }
 
-    /// Returns all stacks that have a count, ordered by the names of their frames. The frames are
-    /// numbers of names, the outermost first.
-    pub(super) fn stacks(&self) -> Vec<(Vec<u32>, Node)> {
-        let of = |mut at: usize| {
-            let mut frames = Vec::new();
-            while let Some(node) = self.nodes.get(at) {
-                frames.push(node.name);
-                at = node.outer as usize;
-            }
-            frames.reverse();
-            frames
+    /// Visits all stacks that have a count, ordered by the names of their frames. The frames are
+    /// numbers of names, the outermost first. Copies of all stacks would take far more memory than
+    /// the graph.
+    pub(super) fn each_stack<E>(
+        &self,
+        mut visit: impl FnMut(&[u32], &Node) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        let node = |at: u32| &self.nodes[at as usize];
+        let name = |at: u32| &self.names[node(at).name as usize];
+        order.sort_unstable_by(|a, b| (node(*a).outer, name(*a)).cmp(&(node(*b).outer, name(*b))));
+        // The inner frames of each frame are next to one another.
+        let inner = |outer: u32| {
+            let first = order.partition_point(|at| node(*at).outer < outer);
+            first..order.partition_point(|at| node(*at).outer <= outer)
         };
-        let counted = self.nodes.iter().enumerate().filter(|(_, node)| node.count > 0);
-        let mut stacks: Vec<_> = counted.map(|(at, node)| (of(at), *node)).collect();
-        let names =
-            |frames: &[u32]| frames.iter().map(|name| &self.names[*name as usize]).collect::<Vec<_>>();
-        stacks.sort_by_cached_key(|(frames, _)| names(frames));
-        stacks
+        let (mut frames, mut open) = (Vec::new(), vec![inner(NONE)]);
+        while let Some(rest) = open.last_mut() {
+            let Some(at) = rest.next() else {
+                open.pop();
+                frames.pop();
+                continue;
+            };
+            let at = order[at];
+            frames.push(node(at).name);
+            if node(at).count > 0 {
+                visit(&frames, node(at))?;
+            }
+            open.push(inner(at));
+        }
+        Ok(())
     }
 
     fn name(&mut self, name: &str) -> u32 {
@@ -219,11 +232,17 @@ mod tests {
         assert_eq!(graph.total(), 101_000);
         let rare = graph.rare();
         assert!(rare.stacks > 900 && rare.stacks == rare.weight, "{rare:?}");
-        let stacks = graph.stacks();
         let name = |frame: &u32| &*graph.names[*frame as usize];
         let of = |wanted: &[&str]| {
-            let found = stacks.iter().find(|(frames, _)| frames.iter().map(name).eq(wanted.iter().copied()));
-            found.map(|(_, node)| (node.count, node.weight))
+            let mut found = None;
+            let visited = graph.each_stack(|frames, node| {
+                if frames.iter().map(name).eq(wanted.iter().copied()) {
+                    found = Some((node.count, node.weight));
+                }
+                Ok::<_, ()>(())
+            });
+            assert_eq!(visited, Ok(()));
+            found
         };
         assert_eq!(of(&["main", "often"]), Some((1000, 100_000)));
         assert_eq!(of(&[OTHER]), Some((rare.stacks, rare.weight)));
@@ -236,6 +255,17 @@ mod tests {
         graph.add(vec!["deep"; 100_000], 1, 1);
         assert_eq!(graph.names[0].len(), MAX_NAME);
         assert_eq!(graph.nodes.len(), 1 + MAX_FRAMES);
+        // Each frame is the end of a stack, too. Copies of all of them would take gigabytes.
+        for depth in 1..MAX_FRAMES {
+            graph.add(vec!["deep"; depth], 1, 0);
+        }
+        let mut depths = Vec::new();
+        let visited = graph.each_stack(|frames, _| {
+            depths.push(frames.len());
+            Ok::<_, ()>(())
+        });
+        assert_eq!(visited, Ok(()));
+        assert_eq!(depths, (1..=MAX_FRAMES).chain([1]).collect::<Vec<_>>());
         graph.add([] as [&str; 0], 1, 1);
         assert_eq!(graph.total(), 2);
     }

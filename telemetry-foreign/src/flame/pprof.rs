@@ -96,7 +96,7 @@ impl FlameGraph {
                 });
             });
         }
-        for (frames, node) in self.stacks() {
+        self.each_stack(|frames, node| {
             message(&mut to, field::SAMPLE, |out| {
                 message(out, field::sample::LOCATIONS, |out| {
                     // The innermost is first.
@@ -111,7 +111,8 @@ impl FlameGraph {
             });
             out.write_all(&to)?;
             to.clear();
-        }
+            Ok::<_, io::Error>(())
+        })?;
         strings.list.iter().for_each(|text| bytes(&mut to, field::STRING, text.as_bytes()));
         out.write_all(&to)?;
         out.try_finish()

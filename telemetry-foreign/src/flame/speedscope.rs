@@ -18,52 +18,61 @@ impl FlameGraph {
         to.extend_from_slice(b"\"exporter\":\"telemetry\",\"name\":");
         text(&mut to, name.as_bytes());
         to.extend_from_slice(b",\"shared\":{\"frames\":[");
-        self.list(&mut to, out, self.names.iter(), |to, name| {
-            to.extend_from_slice(b"{\"name\":");
-            text(to, name.as_bytes());
-            to.push(b'}');
-        })?;
+        let mut list = List { to, out, is_first: true };
+        for name in &self.names {
+            list.item(|to| {
+                to.extend_from_slice(b"{\"name\":");
+                text(to, name.as_bytes());
+                to.push(b'}');
+            })?;
+        }
+        let to = &mut list.to;
         to.extend_from_slice(b"]},\"profiles\":[{\"type\":\"sampled\",\"name\":");
-        text(&mut to, name.as_bytes());
+        text(to, name.as_bytes());
         // The format has no other units.
         let unit = if ["nanoseconds", "bytes"].contains(&&*self.unit) { &*self.unit } else { "none" };
         to.extend_from_slice(b",\"unit\":");
-        text(&mut to, unit.as_bytes());
+        text(to, unit.as_bytes());
         to.extend_from_slice(b",\"startValue\":0,\"endValue\":");
-        number(&mut to, self.total());
+        number(to, self.total());
         to.extend_from_slice(b",\"samples\":[");
-        let stacks = self.stacks();
-        self.list(&mut to, out, stacks.iter(), |to, (frames, _)| {
-            to.push(b'[');
-            for (at, frame) in frames.iter().enumerate() {
-                if at > 0 {
-                    to.push(b',');
+        list.is_first = true;
+        self.each_stack(|frames, _| {
+            list.item(|to| {
+                to.push(b'[');
+                for (at, frame) in frames.iter().enumerate() {
+                    if at > 0 {
+                        to.push(b',');
+                    }
+                    number(to, (*frame).into());
                 }
-                number(to, (*frame).into());
-            }
-            to.push(b']');
+                to.push(b']');
+            })
         })?;
-        to.extend_from_slice(b"],\"weights\":[");
-        self.list(&mut to, out, stacks.iter(), |to, (_, node)| number(to, node.weight))?;
-        to.extend_from_slice(b"]}]}\n");
-        out.write_all(&to)
+        list.to.extend_from_slice(b"],\"weights\":[");
+        list.is_first = true;
+        self.each_stack(|_, node| list.item(|to| number(to, node.weight)))?;
+        list.to.extend_from_slice(b"]}]}\n");
+        list.out.write_all(&list.to)
     }
+}
 
-    /// Writes the items of a list, with commas between them.
-    fn list<T>(
-        &self,
-        to: &mut Vec<u8>,
-        out: &mut dyn Write,
-        items: impl Iterator<Item = T>,
-        put: impl Fn(&mut Vec<u8>, T),
-    ) -> io::Result<()> {
-        for (at, item) in items.enumerate() {
-            to.extend_from_slice(if at > 0 { b",\n" } else { b"\n" });
-            put(to, item);
-            if to.len() >= MAX_BUFFERED {
-                out.write_all(to)?;
-                to.clear();
-            }
+/// A list, with commas between its items.
+struct List<'o> {
+    to: Vec<u8>,
+    out: &'o mut dyn Write,
+    is_first: bool,
+}
+
+impl List<'_> {
+    /// Writes an item.
+    fn item(&mut self, put: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        self.to.extend_from_slice(if self.is_first { b"\n" } else { b",\n" });
+        self.is_first = false;
+        put(&mut self.to);
+        if self.to.len() >= MAX_BUFFERED {
+            self.out.write_all(&self.to)?;
+            self.to.clear();
         }
         Ok(())
     }
