@@ -100,9 +100,7 @@ impl CtfTrace {
         for lost in losses(events, self.last) {
             self.stream(lost.session, lost.thread, lost.from)?;
             let until = u64::try_from(lost.until).unwrap_or(0);
-            // What sinks lost was recorded, so it counts as missing, too.
-            let sum = |missing: u64| missing.max(lost.lost.sink) + lost.lost.events() - lost.lost.sink;
-            let events = lost.missing.map(sum);
+            let events = lost.missing.map(|missing| missing + lost.lost.events());
             missing.entry((lost.session.id, lost.thread)).or_default().push(Missing { until, events });
         }
         for (key, stream) in &mut self.streams {

@@ -34,7 +34,9 @@ pub(crate) fn losses<'e>(events: &'e Events<'_>, last: i64) -> Vec<Lost<'e>> {
         for gap in lane.gaps.iter().filter(|gap| gap.absent > 0 || gap.lost.events() > 0) {
             let kind = lane.kind_name.clone().unwrap_or_else(|| lane.kind.to_string());
             let ticks = [gap.from_ticks, gap.until_ticks];
-            add(session, lane.thread, Some(kind), ticks, gap.lost, Some(gap.absent));
+            // What sinks lost was recorded, so it is absent, too.
+            let missing = gap.absent.saturating_sub(gap.lost.sink);
+            add(session, lane.thread, Some(kind), ticks, gap.lost, Some(missing));
         }
     }
     // Damage outside of known lanes.

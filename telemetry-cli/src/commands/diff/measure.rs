@@ -122,13 +122,17 @@ impl Measured {
         all
     }
 
-    /// Returns the durations of all spans that ended.
+    /// Returns the durations of all spans that ended. Those with values behind their name are
+    /// apart, and also together, by the name in the registry.
     pub(super) fn durations(&self) -> BTreeMap<Name, (Distribution, i64)> {
         let mut all: BTreeMap<Name, (Distribution, i64)> = BTreeMap::new();
         for (def, tally) in self.pairing.defs.iter().zip(&self.spans.spans) {
-            let of = all.entry((def.registry.clone(), def.span.name.clone())).or_default();
-            of.0.merge(&tally.durations);
-            of.1 = of.1.saturating_add(tally.total_ns);
+            let detailed = def.detail.as_ref().map(|_| def.declared_name());
+            for name in [Some(&*def.span.name), detailed].into_iter().flatten() {
+                let of = all.entry((def.registry.clone(), name.to_string())).or_default();
+                of.0.merge(&tally.durations);
+                of.1 = of.1.saturating_add(tally.total_ns);
+            }
         }
         all.retain(|_, (durations, _)| durations.quantile(0.0).is_some());
         all
