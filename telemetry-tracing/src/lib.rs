@@ -18,7 +18,7 @@
 //!
 //! # Features
 //!
-//! - `forward`: [`Forward`], a sink that gives events of telemetry to subscribers of `tracing`.
+//! - `forward`: `Forward`, a sink that gives events of telemetry to subscribers of `tracing`.
 
 mod callsite;
 mod fields;
