@@ -47,7 +47,7 @@ fn number(folder: &Folder, args: &str) -> u64 {
 }
 
 #[test]
-#[ignore = "it takes long, so .ci/viewers runs it"]
+#[ignore = "it takes a minute; run `.ci/viewers`"]
 fn ten_thousand_threads() {
     const THREADS: u32 = 10_000;
     let (mut writer, lane) = begun(7, START, "threads", &spans_registry());
@@ -68,7 +68,7 @@ fn ten_thousand_threads() {
 }
 
 #[test]
-#[ignore = "it takes long, so .ci/viewers runs it"]
+#[ignore = "it takes a minute; run `.ci/viewers`"]
 fn a_million_labels() {
     const LABELS: u64 = 1_000_000;
     let registry = "registry = { name = \"labels\", version = \"1.0.0\", doc = \"labels\" }
@@ -97,7 +97,7 @@ params = [{ name = \"label\", sort = \"label\", doc = \"which\" }]
 }
 
 #[test]
-#[ignore = "it takes long, so .ci/viewers runs it"]
+#[ignore = "it takes a minute; run `.ci/viewers`"]
 fn spans_that_never_end() {
     const SPANS: u64 = 600_000;
     let (mut writer, lane) = begun(7, START, "spans", &spans_registry());
@@ -111,7 +111,7 @@ fn spans_that_never_end() {
 }
 
 #[test]
-#[ignore = "it takes long, so .ci/viewers runs it"]
+#[ignore = "it takes a minute; run `.ci/viewers`"]
 fn events_of_a_megabyte() {
     const EVENTS: u64 = 100;
     let (writer, lane) = begun(7, START, "large", &gc_registry());
@@ -132,7 +132,7 @@ fn events_of_a_megabyte() {
 
 /// Two hosts whose clocks differ by five hours: each keeps its own time.
 #[test]
-#[ignore = "it takes long, so .ci/viewers runs it"]
+#[ignore = "it takes a minute; run `.ci/viewers`"]
 fn clocks_that_differ_by_hours() {
     const HOURS_NS: u64 = 5 * 3_600_000_000_000;
     const EVENTS: u64 = 30_000;

@@ -25,12 +25,11 @@ use crate::order::load::{Loaded, Loader};
 /// How groups are given to threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Giving {
-    /// The bytes of blocks in a job, or a few more.
+    /// A job is full when its blocks have this many bytes.
     pub job_len: usize,
-    /// The most memory of all groups that were given and that the reader does not need yet, or a
-    /// job more.
+    /// No job is given while given groups that the reader does not need yet take this much memory.
     pub ahead: usize,
-    /// The same of all groups that were given and are still in use.
+    /// No job is given while all given groups that are still in use take this much memory.
     pub held: usize,
 }
 
