@@ -1,5 +1,7 @@
 //! Numbers and pointers as C prints them, appended to a line.
 
+use crate::common::json;
+
 /// Text under construction.
 pub(super) trait Text {
     fn text(&mut self, text: &str) -> &mut Self;
@@ -27,18 +29,8 @@ impl Text for Vec<u8> {
         self
     }
 
-    fn decimal(&mut self, mut number: u64) -> &mut Self {
-        // The longest has 20 digits.
-        let (mut digits, mut at) = ([0; 20], 20);
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                break;
-            }
-        }
-        self.extend_from_slice(&digits[at..]);
+    fn decimal(&mut self, number: u64) -> &mut Self {
+        json::number(self, number);
         self
     }
 
