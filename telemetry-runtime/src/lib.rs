@@ -72,7 +72,7 @@ pub mod __private {
     pub use crate::model::given::{Given, array, bytes, converted, list, text};
     pub use crate::model::registry_def::{EventInfo, Kind, ParamInfo, RegistryDef, Sort, TypeInfo};
     pub use crate::model::values::{Address, Word};
-    pub use crate::model::variety::{is_compiled, is_on, is_same};
+    pub use crate::model::variety::{is_compiled, is_on, is_same, switches};
     pub use crate::own::labels::interned;
     pub use crate::{emitters, emitters_in_editor, with_async};
     pub use core;

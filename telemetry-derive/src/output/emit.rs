@@ -276,25 +276,14 @@ fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>], c: bool) ->
     let aliases = aliases(registry, slots);
     let counts = [used.len().div_ceil(8), registry.kinds.len(), slots.len() as usize];
     let [bytes, kind_count, slot_count] = counts.map(Literal::usize_unsuffixed);
-    let mask = match used.len() % 8 {
-        0 => quote!([const { rt::AtomicU8::new(!0) }; #bytes]),
-        rest => {
-            let (last, bits) =
-                (Literal::usize_unsuffixed(used.len() / 8), Literal::u8_unsuffixed(!(!0 << rest)));
-            quote!({
-                let mut mask = [const { rt::AtomicU8::new(!0) }; #bytes];
-                mask[#last] = rt::AtomicU8::new(#bits);
-                mask
-            })
-        }
-    };
+    let count = Literal::usize_unsuffixed(used.len());
     quote! {
         const KINDS: usize = #kind_count;
         const SLOTS: usize = #slot_count;
 
         /// A bit for every emitter, all set until the first event finds its way to the runtime.
         #symbol
-        pub static MASK: [rt::AtomicU8; #bytes] = #mask;
+        pub static MASK: [rt::AtomicU8; #bytes] = rt::switches(#count);
 
         #[doc = #doc]
         pub static REGISTRY: rt::Registry = rt::Registry::new(definition::DEFINITION, &MASK) #list;

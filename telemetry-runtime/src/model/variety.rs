@@ -72,6 +72,15 @@ pub fn is_on(always: bool, byte: &'static AtomicU8, bit: usize) -> bool {
     }
 }
 
+/// Returns the switches of this many events, all on. Bits without an event are off.
+pub const fn switches<const BYTES: usize>(events: usize) -> [AtomicU8; BYTES] {
+    let mut mask = [const { AtomicU8::new(!0) }; BYTES];
+    if !events.is_multiple_of(8) {
+        mask[events / 8] = AtomicU8::new(!(!0 << (events % 8)));
+    }
+    mask
+}
+
 /// Returns true if an event with this `always` is compiled in.
 #[inline(always)]
 pub const fn is_compiled(always: bool) -> bool {
