@@ -167,7 +167,7 @@ pub mod condition {
 #[doc(hidden)]
 pub mod names {
     pub use crate::registry::namings::{Mark, NameValue, Namings};
-    pub use crate::sessions::labels::Numbers;
+    pub use crate::sessions::labels::{NamedAt, Numbers};
     pub use crate::sessions::marks::{KnownRegistries, RUNTIME_REGISTRY, runtime_registry, take_names};
 }
 

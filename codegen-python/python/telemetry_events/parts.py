@@ -237,9 +237,10 @@ class _Parts(_Contents):
             found: list[_t.Any] = []
             padded = payload + _PADDING
             _, time, _, _, _ = decode(padded, padded, 0, header.events, time, slots, None, int, found)
-            for code, ticks, *values in found:
+            for number, (code, ticks, *values) in enumerate(found, header.before):
+                place = header.thread, header.registry, header.kind, number
                 for mark in registry._marks[code]:
-                    said = mark, registry._separate_names, ticks, values[mark.of], values[mark.by]
+                    said = mark, registry._separate_names, ticks, place, values[mark.of], values[mark.by]
                     self._name_room = state.session._note(*said, self._name_room)
 
     def _has_names(self, header: _Header) -> bool:

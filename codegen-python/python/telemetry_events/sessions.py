@@ -74,6 +74,9 @@ class LabelRef(int):
 class _GivenName(_t.NamedTuple):
     """A name: a text, a number, or the name of `of`, a pointer or an address."""
 
+    #: The place of its event: thread, registry, kind, and number in its lane. Of two names that a
+    #: value has at one clock reading, the one with the higher place counts.
+    place: tuple[int, int, int, int]
     text: _t.Optional[LabelRef]
     of: _t.Optional[str]
     numbers: tuple[str, str]
@@ -162,7 +165,14 @@ class Session:
         return None if first.text is None and first.of is None else (-1, first)
 
     def _note(
-        self, mark: _Mark, is_separate: bool, ticks: int, of: int, by: _t.Union[int, str], room: int
+        self,
+        mark: _Mark,
+        is_separate: bool,
+        ticks: int,
+        place: tuple[int, int, int, int],
+        of: int,
+        by: _t.Union[int, str],
+        room: int,
     ) -> int:
         """Stores the name that an event gives. Returns the space that is left."""
         text = by.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(by, str) else ""
@@ -180,19 +190,22 @@ class Session:
             return room
         if isinstance(by, int):
             alias = mark.name if mark.name in ("pointer", "addr") else None
-            given = _GivenName(None, alias, mark.numbers, by)
+            given = _GivenName(place, None, alias, mark.numbers, by)
         elif text in self._texts:
-            given = _GivenName(self._texts[text], None, ("", ""), 0)
+            given = _GivenName(place, self._texts[text], None, ("", ""), 0)
         elif not text or cost > room:
             return room
         else:
             room -= cost
             name = self._texts[text] = LabelRef(0)
             name.text = text
-            given = _GivenName(name, None, ("", ""), 0)
+            given = _GivenName(place, name, None, ("", ""), 0)
         names = self._names[mark.named if is_separate else ""].setdefault(of, {})
-        if names.get(ticks) != given and room >= _NAME_ENTRY:
+        known = names.get(ticks)
+        if known is None and room >= _NAME_ENTRY:
             room -= _NAME_ENTRY
+            names[ticks] = given
+        elif known is not None and known.place <= place:
             names[ticks] = given
         return room
 

@@ -18,7 +18,8 @@ fn without_marks(registry: &Registry) -> Registry {
     registry
 }
 
-/// Returns events of both registries with few values, so that most have names, some several.
+/// Returns events of both registries with few values, so that most have names, some several. The
+/// clock is coarse, so that two threads also name a value at one reading.
 fn stream(names: &Registry, runtime: &Registry, seed: u64) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).block_size(200);
     writer.session(1, &Facts::default(), 0, 1_700_000_000_000_000_000).unwrap();
@@ -42,8 +43,8 @@ fn stream(names: &Registry, runtime: &Registry, seed: u64) -> Vec<u8> {
             6 => (0, 3, vec![Value::Addr(thing), Value::Label(number)]),
             _ => (1, 1, vec![Value::Pointer(thing), Value::Addr(other)]),
         };
-        let lane = Lane { session: 1, thread: lane, registry: if lane == 0 { runtime } else { names } };
-        writer.event(lane, code, ticks, &values).unwrap();
+        let (thread, registry) = if lane == 0 { (0, runtime) } else { (lane + below(2) as u32, names) };
+        writer.event(Lane { session: 1, thread, registry }, code, ticks / 3, &values).unwrap();
     }
     writer.end(1, 400).unwrap();
     writer.finish().unwrap()

@@ -1,6 +1,6 @@
 //! The text of the MPS's `mpseventtxt`, from lines of `cnv` text and given registries.
 
-use telemetry_decode::names::{Mark, NameValue, Namings};
+use telemetry_decode::names::{Mark, NameValue, NamedAt, Namings};
 use telemetry_decode::{Labels, Value};
 use telemetry_schema::{Count, Event, NameBy, Registry};
 
@@ -126,7 +126,7 @@ impl<'r> TxtOfCnv<'r> {
         line.end(&event.name)?;
         let said =
             if mark.naming.name == NameBy::Text { NameValue::Text(&text) } else { NameValue::Bits(by) };
-        mark.note(ticks, of, said, &mut self.labels, &mut self.label_room);
+        mark.note(NamedAt::in_order(ticks), of, said, &mut self.labels, &mut self.label_room);
         Ok(())
     }
 }

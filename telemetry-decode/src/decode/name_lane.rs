@@ -6,7 +6,7 @@ use telemetry_schema::{NameBy, Naming};
 use super::walk::{Walk, walk};
 use crate::registry::known_registry::KnownRegistry;
 use crate::registry::namings::NameValue;
-use crate::sessions::labels::Labels;
+use crate::sessions::labels::{Labels, NamedAt};
 use crate::values::raw::Raw;
 
 /// The state of a lane with names. It is separate from the lane of returned events, because names
@@ -35,7 +35,10 @@ impl NameLane {
             return;
         }
         (self.seq, self.offset) = (header.seq, header.offset.saturating_add(header.payload_len));
-        walk(registry, header.kind, payload, header.events, &mut self.walk, |index, ticks, raw, _| {
+        let Header { thread, registry: fingerprint, kind, before, .. } = *header;
+        let mut at = NamedAt { ticks: 0, thread, registry: fingerprint, kind, before };
+        walk(registry, kind, payload, header.events, &mut self.walk, |index, ticks, raw, _| {
+            at.ticks = ticks;
             for mark in registry.namings.of_event(index as usize) {
                 let Naming { of, by, name, .. } = mark.naming;
                 let (Some(of), Some(by)) = (raw.get(of), raw.get(by)) else { continue };
@@ -43,8 +46,9 @@ impl NameLane {
                     NameBy::Text => NameValue::Text(Raw::run(by, payload)),
                     _ => NameValue::Bits(by.bits),
                 };
-                mark.note(ticks, of.bits, said, labels, room);
+                mark.note(at, of.bits, said, labels, room);
             }
+            at.before = at.before.saturating_add(1);
         });
     }
 }

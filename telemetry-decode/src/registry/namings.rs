@@ -2,7 +2,7 @@
 
 use telemetry_schema::{Event, NameBy, Named, Naming, Param, Registry};
 
-use crate::sessions::labels::{Given, Labels, Numbers, Of};
+use crate::sessions::labels::{Given, Labels, NamedAt, Numbers, Of};
 
 /// The events of a registry that give names to values.
 #[derive(Debug, Clone)]
@@ -89,7 +89,7 @@ impl Mark {
 
     /// Stores the name that an event gives. `of` has the bits of the named value, and `by` has the
     /// name. A name that exceeds `room` is not stored.
-    pub fn note(&self, ticks: u64, of: u64, by: NameValue<'_>, labels: &mut Labels, room: &mut usize) {
+    pub fn note(&self, at: NamedAt, of: u64, by: NameValue<'_>, labels: &mut Labels, room: &mut usize) {
         let named = match self.naming.named {
             Named::Label | Named::Number => {
                 if let NameValue::Text(text) = by {
@@ -102,12 +102,12 @@ impl Mark {
             Named::Pointer | Named::Addr => Of::Either,
         };
         let given = match (by, self.naming.name) {
-            (NameValue::Text(text), _) => return labels.give_text(named, of, ticks, text, room),
+            (NameValue::Text(text), _) => return labels.give_text(named, of, at, text, room),
             (NameValue::Bits(number), NameBy::Label | NameBy::Number) => Given::Number(self.numbers, number),
             (NameValue::Bits(pointer), NameBy::Pointer) => Given::Like(Of::Pointer, pointer),
             (NameValue::Bits(address), NameBy::Addr) => Given::Like(Of::Addr, address),
             (NameValue::Bits(_), NameBy::Text) => return,
         };
-        labels.give(named, of, ticks, given, room);
+        labels.give(named, of, at, given, room);
     }
 }

@@ -1,7 +1,8 @@
 //! Names: the strings of labels, and the names of pointers and addresses, from the marks `names` of
 //! registries.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::values::value::Value;
@@ -20,7 +21,23 @@ pub struct Labels {
     /// All texts, each once.
     texts: HashSet<Arc<str>>,
     /// Three maps by value and clock reading: names in either role, of pointers, and of addresses.
-    names: [BTreeMap<(u64, u64), Given>; 3],
+    names: [BTreeMap<(u64, u64), (NamedAt, Given)>; 3],
+}
+
+/// The time and place of an event that gives a name. Of two names that a value has at one clock
+/// reading, the later one in this order counts. So the order of reading does not matter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NamedAt {
+    /// The clock reading of the event.
+    pub ticks: u64,
+    /// The thread of the event's lane.
+    pub thread: u32,
+    /// The fingerprint of its registry.
+    pub registry: u64,
+    /// The bit of its kind.
+    pub kind: u8,
+    /// The number of events in the lane before it.
+    pub before: u64,
 }
 
 /// The name of a pointer or an address.
@@ -67,6 +84,14 @@ impl Numbers {
         let bytes = registry.bytes().chain([0]).chain(param.bytes());
         let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         Numbers(bytes.fold(0xcbf2_9ce4_8422_2325, mix).max(2))
+    }
+}
+
+impl NamedAt {
+    /// Returns the time of an event of a log that is always read in one order. Of two names, the
+    /// one that is read last counts.
+    pub fn in_order(ticks: u64) -> NamedAt {
+        NamedAt { ticks, ..NamedAt::default() }
     }
 }
 
@@ -137,7 +162,7 @@ impl Labels {
     pub fn address_names(&self) -> impl Iterator<Item = (&'static str, u64, u64, Option<&str>)> {
         let roles = [("either", Of::Either), ("pointer", Of::Pointer), ("addr", Of::Addr)];
         roles.into_iter().flat_map(move |(role, of)| {
-            self.names[of as usize].iter().map(move |((value, ticks), given)| {
+            self.names[of as usize].iter().map(move |((value, ticks), (_, given))| {
                 let name = match given {
                     Given::Text(text) => Some(&**text),
                     Given::Number(numbers, number) => self.string_of(*numbers, *number),
@@ -170,15 +195,22 @@ impl Labels {
 
     /// Stores the name of a value from a clock reading on, under the same limit as
     /// [`Labels::define`].
-    pub(crate) fn give(&mut self, of: Of, value: u64, ticks: u64, name: Given, room: &mut usize) {
-        let names = &mut self.names[of as usize];
-        if names.get(&(value, ticks)) != Some(&name) && take(room, ENTRY_OVERHEAD) {
-            names.insert((value, ticks), name);
+    pub(crate) fn give(&mut self, of: Of, value: u64, at: NamedAt, name: Given, room: &mut usize) {
+        match self.names[of as usize].entry((value, at.ticks)) {
+            Entry::Occupied(mut known) if known.get().0 <= at => {
+                known.insert((at, name));
+            }
+            Entry::Occupied(_) => {}
+            Entry::Vacant(free) => {
+                if take(room, ENTRY_OVERHEAD) {
+                    free.insert((at, name));
+                }
+            }
         }
     }
 
     /// Stores a text as the name of a value. An empty text removes the name.
-    pub(crate) fn give_text(&mut self, of: Of, value: u64, ticks: u64, text: &[u8], room: &mut usize) {
+    pub(crate) fn give_text(&mut self, of: Of, value: u64, at: NamedAt, text: &[u8], room: &mut usize) {
         let text = String::from_utf8_lossy(text);
         let text = match self.texts.get(&*text) {
             _ if text.is_empty() => return,
@@ -190,7 +222,7 @@ impl Labels {
                 text
             }
         };
-        self.give(of, value, ticks, Given::Text(text), room);
+        self.give(of, value, at, Given::Text(text), room);
     }
 
     /// Returns the strings and names of an event's values, each with the number space of its
@@ -229,7 +261,7 @@ impl Labels {
             // A space in which no string is known.
             Some(AddressName::Number(number)) => Given::Number(Numbers::NONE, number),
         };
-        to.names[of as usize].insert((address, ticks), name);
+        to.names[of as usize].insert((address, ticks), (NamedAt::in_order(ticks), name));
     }
 
     fn copy_string(&self, numbers: Numbers, number: u64, to: &mut Labels) {
@@ -266,16 +298,20 @@ impl Labels {
 
 /// Returns the name of a value at a clock reading, with the time of its event. The time is `None`
 /// if the event is later.
-fn name_at(names: &BTreeMap<(u64, u64), Given>, value: u64, ticks: u64) -> Option<(Option<u64>, &Given)> {
+fn name_at(
+    names: &BTreeMap<(u64, u64), (NamedAt, Given)>,
+    value: u64,
+    ticks: u64,
+) -> Option<(Option<u64>, &Given)> {
     if names.is_empty() {
         return None;
     }
-    if let Some((&(named, at), given)) = names.range(..=(value, ticks)).next_back()
+    if let Some((&(named, at), (_, given))) = names.range(..=(value, ticks)).next_back()
         && named == value
     {
         return Some((Some(at), given));
     }
-    let (&(named, _), given) = names.range((value, ticks)..).next()?;
+    let (&(named, _), (_, given)) = names.range((value, ticks)..).next()?;
     (named == value && !matches!(given, Given::Number(..))).then_some((None, given))
 }
 

@@ -1,7 +1,7 @@
 //! Names from the marks of registries: which values have them, from which time on, and in streams
 //! that are older than the marks.
 
-use telemetry_decode::names::{NameValue, Namings};
+use telemetry_decode::names::{NameValue, NamedAt, Namings};
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{AddressName, Event, Facts, Filter, Labels, Order, RawStr, Reader, Value};
 use telemetry_schema::{Registry, parse, parse_embedded};
@@ -223,9 +223,9 @@ fn names_are_bounded() {
     let (called, number, numbered) = (mark(2), mark(4), mark(5));
     let (mut labels, mut room) = (Labels::default(), 1_000);
     let note_three = |labels: &mut Labels, room: &mut usize| {
-        number.note(0, 1, NameValue::Text(b"one"), labels, room);
-        numbered.note(10, 7, NameValue::Bits(1), labels, room);
-        called.note(10, 8, NameValue::Text(b"eight"), labels, room);
+        number.note(NamedAt::in_order(0), 1, NameValue::Text(b"one"), labels, room);
+        numbered.note(NamedAt::in_order(10), 7, NameValue::Bits(1), labels, room);
+        called.note(NamedAt::in_order(10), 8, NameValue::Text(b"eight"), labels, room);
     };
     note_three(&mut labels, &mut room);
     let left = room;
@@ -234,14 +234,53 @@ fn names_are_bounded() {
     }
     assert_eq!(room, left, "what is known takes no room");
     for n in 20..1_000 {
-        number.note(0, n, NameValue::Text(&[b'x'; 40]), &mut labels, &mut room);
-        numbered.note(n, n, NameValue::Bits(n), &mut labels, &mut room);
-        called.note(n, n, NameValue::Text(n.to_string().as_bytes()), &mut labels, &mut room);
+        number.note(NamedAt::in_order(0), n, NameValue::Text(&[b'x'; 40]), &mut labels, &mut room);
+        numbered.note(NamedAt::in_order(n), n, NameValue::Bits(n), &mut labels, &mut room);
+        called.note(
+            NamedAt::in_order(n),
+            n,
+            NameValue::Text(n.to_string().as_bytes()),
+            &mut labels,
+            &mut room,
+        );
     }
     assert!(labels.strings() + labels.names() < 1_000 / 64);
     let names = [7, 8].map(|pointer| labels.name_of_pointer(pointer, 10));
     assert_eq!(names, [Some(AddressName::Text("one")), Some(AddressName::Text("eight"))]);
     let mut plenty = usize::MAX;
-    called.note(0, 5_000, NameValue::Text(b"\xff\xfe"), &mut labels, &mut plenty);
+    called.note(NamedAt::in_order(0), 5_000, NameValue::Text(b"\xff\xfe"), &mut labels, &mut plenty);
     assert_eq!(labels.name_of_pointer(5_000, 0), Some(AddressName::Text("\u{fffd}\u{fffd}")));
+}
+
+/// Two threads name a pointer at one clock reading. The name of the higher thread counts, and within
+/// a thread the last one, in whatever order the blocks stand in the stream.
+#[test]
+fn a_tie_does_not_depend_on_the_order_of_blocks() {
+    let registry = parse(NAMES).unwrap();
+    let flags = [Value::Unsigned(1)];
+    for threads in [[1, 2], [2, 1]] {
+        let mut writer = Writer::new(Vec::new()).block_size(100);
+        writer.session(1, &Facts::default(), 0, START).unwrap();
+        let names = writer.registry(1, &registry).unwrap();
+        for thread in threads {
+            for name in ["first", "last"] {
+                let text = format!("{name} of {thread}");
+                let values = [
+                    Value::Array((&flags[..]).into()),
+                    Value::Pointer(0x40),
+                    Value::String(RawStr::from(&*text)),
+                ];
+                writer.event(Lane { session: 1, thread, registry: names }, 2, 10, &values).unwrap();
+            }
+        }
+        writer.end(1, 1_000).unwrap();
+        let stream = writer.finish().unwrap();
+        for order in [Order::Time, Order::Stream] {
+            let mut events = Reader::from_slice(&stream).order(order).events().unwrap();
+            while events.next().unwrap().is_some() {}
+            let labels = &events.sessions()[0].labels;
+            let name = labels.name_of_pointer(0x40, 10).and_then(AddressName::text);
+            assert_eq!(name, Some("last of 2"), "threads {threads:?}, {order:?}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Names of addresses from anywhere in the log, in the events that the registry marks.
 
 use telemetry_decode::Labels;
-use telemetry_decode::names::{NameValue, Namings};
+use telemetry_decode::names::{NameValue, NamedAt, Namings};
 use telemetry_schema::NameBy;
 
 use super::decode::Item;
@@ -35,7 +35,8 @@ impl Names {
                 NameBy::Text => NameValue::Text(item.text(mark.naming.by)),
                 _ => NameValue::Bits(item.value(mark.naming.by)),
             };
-            mark.note(item.ticks, item.value(mark.naming.of), said, &mut self.labels, &mut self.room);
+            let at = NamedAt::in_order(item.ticks);
+            mark.note(at, item.value(mark.naming.of), said, &mut self.labels, &mut self.room);
         }
     }
 

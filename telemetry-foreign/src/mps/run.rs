@@ -1,6 +1,6 @@
 //! Facts of a log about one run of a program, collected while the log is scanned.
 
-use telemetry_decode::names::{Mark, NameValue, Numbers};
+use telemetry_decode::names::{Mark, NameValue, NamedAt, Numbers};
 use telemetry_decode::{Clock, Facts, Labels, Session};
 use telemetry_schema::NameBy;
 
@@ -119,7 +119,7 @@ impl Run {
                 if is_of_version(&mark, of) {
                     self.named_by = Some(mark.numbers);
                 }
-                mark.note(ticks, of, said, &mut self.labels, &mut self.label_room);
+                mark.note(NamedAt::in_order(ticks), of, said, &mut self.labels, &mut self.label_room);
             }
             Role::Init => {
                 self.has_init = true;

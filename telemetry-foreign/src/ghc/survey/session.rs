@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use telemetry_decode::names::NameValue;
+use telemetry_decode::names::{NameValue, NamedAt};
 use telemetry_decode::{Clock, Facts, Session};
 use telemetry_schema::NameBy;
 
@@ -77,7 +77,7 @@ impl Walk<'_> {
                 NameBy::Text => NameValue::Text(said[1].1),
                 _ => NameValue::Bits(said[1].0),
             };
-            mark.note(frame.time, said[0].0, by, labels, &mut self.label_room);
+            mark.note(NamedAt::in_order(frame.time), said[0].0, by, labels, &mut self.label_room);
         }
         let bad_text = bad_text.map(|index| (params().name.clone(), name(index)));
         if let Some((event, param)) = bad_text {
