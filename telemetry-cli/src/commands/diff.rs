@@ -24,7 +24,7 @@ The first input is the run before, the second the run after. Rates are per secon
 marks differences that are more than noise: Welch's test compares the numbers of events in equal intervals, and
 the test of Mann and Whitney compares durations. Both take their values as independent. A star needs a
 probability below 1 % divided by the number of tests, and a change of at least 1 %. docs/diff.md says more.
---where selects events, also those of spans.
+--where selects spans if it has the field `span`, `duration` or `self`, and events otherwise.
 
 --fail-on FIGURE(NAME) OPERATOR NUMBER exits with 3 if the comparison is true. The figures are `count` and
 `rate` of an event or span, and `total`, `mean`, `max`, `p50`, `p99.9` and so on of a span's durations. A number

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use telemetry_decode::Order;
 use telemetry_report::{Gatherer, Head, Origin};
 
 use crate::input::events::{EventArgs, Opened};
 use crate::input::inputs::cannot_read;
 use crate::input::lake::{self, Fetched};
 use crate::input::verdict::Verdict;
+use crate::spans::selected::Selected;
 use crate::spans::shown::{Names, Spans};
 use crate::stats::shown::Stats;
 use crate::term::ended::{Context, Ended, Failure, Run};
@@ -20,11 +20,13 @@ const EXAMPLES: &str = "\
 The file is at most 5 MB, for a stream of any size, and opens in a browser without network. It shows what
 happened when, on which thread, how long spans took, and where events are missing. Without -o, it is
 report.html in this directory. Numbers of the whole run are those of `telemetry stats` and `telemetry spans`.
+--where selects spans if it has the field `span`, `duration` or `self`, and events otherwise.
 
 Examples:
   telemetry report
   telemetry report gcbench.tel -o gcbench.html
   telemetry report --from 1s --until 2s crash.tel
+  telemetry report --where 'duration > 5ms' gc.tel     long spans, and all events
   telemetry report s3://telemetry/prod --host h7 --from 1795432800s --until 1795436400s
 
 The last one reads a lake: `telemetry-lake` fetches the segments of this host and these times, which count
@@ -56,11 +58,13 @@ impl Run for Args {
             }
             None => None,
         };
-        let mut opened = match &lake {
-            Some(lake) => self.common.open_lake(lake, Order::Time)?,
-            None => self.common.open(Order::Time)?,
+        let (mut opened, condition) = match &lake {
+            Some(lake) => self.common.open_lake(lake)?,
+            None => self.common.open_for_both()?,
         };
         let mut gathered = Gatherer::default();
+        let selected = Selected::new(condition, &mut gathered.pairing);
+        gathered.select_spans(move |found, defs| selected.has(found, defs));
         let progress = Progress::of_bytes(opened.inputs.len());
         while let Some(event) = opened.events.next().map_err(cannot_read)? {
             gathered.take(&event);

@@ -1,10 +1,6 @@
 //! `telemetry spans`: pairs of begins and ends, and their durations.
 
-use telemetry_decode::Order;
-use telemetry_filter::SpanCondition;
-
 use crate::input::events::{EventArgs, Opened};
-use crate::input::selection::not_fitting;
 use crate::input::threads::ThreadArgs;
 use crate::spans::paired::Paired;
 use crate::spans::shown::{CSV_HEAD, Names, Spans};
@@ -65,11 +61,7 @@ pub(crate) struct Args {
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
-        // The condition is one on spans.
-        let (mut opened, condition) = self.common.open_without_condition(Order::Time)?;
-        let registries = opened.registries().iter().map(|known| &known.registry);
-        let condition = condition.map(|condition| SpanCondition::new(condition, registries)).transpose();
-        let condition = condition.map_err(not_fitting)?;
+        let (mut opened, condition) = self.common.open_for_spans()?;
         let unknown = self.unknown_names(&opened);
         let mut output = opened.output()?;
         let progress = match self.csv {
@@ -80,9 +72,7 @@ impl Run for Args {
             output.buffer().extend_from_slice(CSV_HEAD.as_bytes());
         }
         let mut paired = Paired::new(self.max_open, &self.span, self.limit, self.net);
-        if let Some(condition) = condition {
-            paired.select(condition);
-        }
+        paired.select(condition);
         paired.read(
             &mut opened,
             self.threads.number(),

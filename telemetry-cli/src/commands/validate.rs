@@ -1,7 +1,7 @@
 //! `telemetry validate`: checks that a stream is complete, and that every begin has its end.
 
+use telemetry_decode::EventBatch;
 use telemetry_decode::names::RUNTIME_REGISTRY;
-use telemetry_decode::{EventBatch, Order};
 
 use crate::input::events::EventArgs;
 use crate::input::threads::ThreadArgs;
@@ -16,11 +16,12 @@ use crate::text::count;
 const EXAMPLES: &str = "\
 A stream is valid if no event is lost, missing or damaged, and each begin of a message or span has its end.
 Unmatched events are listed with their place in the file. An unmatched event is uncertain if its partner may
-be among the missing events. Events that the filter removes are not paired.
+be among the missing events. Events that the filter removes are not paired; --where selects pairs after that.
 The exit code is 1 if the stream is not valid.
 
 Examples:
   telemetry validate gc.tel
+  telemetry validate --where 'span == Trace and thread == worker' gc.tel
   telemetry validate --json gc.tel | jq '.unmatched[] | [.message, .what, .offset]'";
 
 /// Check completeness, and that begins and ends of messages and spans match
@@ -47,10 +48,11 @@ pub(crate) struct Args {
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
-        let mut opened = self.common.open(Order::Time)?;
+        let (mut opened, condition) = self.common.open_for_spans()?;
         let output = opened.output()?;
         let progress = Progress::of_bytes(opened.inputs.len());
         let (mut paired, mut dropped) = (Paired::new(self.max_open, &[], 0, false), 0);
+        paired.select(condition);
         let each = |batch: &EventBatch<'_>| dropped += dropped_messages(batch);
         paired.read(&mut opened, self.threads.number(), progress, each, |_, _, _, _| Ok(()))?;
         let Paired { pairing, tally, .. } = paired;

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use telemetry_decode::condition::Condition as Conditions;
 use telemetry_decode::rows::Copies;
 use telemetry_decode::{Event, EventBatch, Events, Filter, KnownRegistry, Order, Session};
-use telemetry_filter::Condition;
+use telemetry_filter::{Condition, SpanCondition};
 
 use crate::input::inputs::{InputArgs, Inputs, cannot_read};
 use crate::input::jobs::in_order;
 use crate::input::lake::Fetched;
-use crate::input::selection::{FilterArgs, expect_no_names};
+use crate::input::selection::{FilterArgs, expect_no_names, not_fitting};
 use crate::input::verdict::Verdict;
 use crate::term::ended::{Context, Ended, Failure};
 use crate::term::output::{Output, OutputArgs};
@@ -61,28 +62,58 @@ impl EventArgs {
         self.start(self.input.inputs_with(further)?, order)
     }
 
-    /// Begins to read one file.
-    pub(crate) fn open_one(&self, path: &Path, order: Order) -> Result<Opened, Failure> {
-        self.start(self.input.only(path)?, order)
+    /// Begins to read by time, for a command whose condition is one on spans.
+    ///
+    /// # Errors
+    /// If the condition does not fit the registries, too.
+    pub(crate) fn open_for_spans(&self) -> Result<(Opened, Option<SpanCondition>), Failure> {
+        let (filter, condition) = self.filter.apart()?;
+        self.start_with_spans(self.input.inputs()?, filter, condition)
     }
 
-    /// Begins to read, without the condition of the filter.
-    pub(crate) fn open_without_condition(
-        &self,
-        order: Order,
-    ) -> Result<(Opened, Option<&Condition>), Failure> {
-        let (filter, condition) = self.filter.apart()?;
-        let inputs = self.input.inputs()?;
-        Ok((Opened::start(&self.input, inputs, filter, self.output.clone(), order)?, condition))
+    /// Begins to read by time, for a command that shows events and spans. A condition with fields
+    /// of spans is one on spans, and others are on events.
+    pub(crate) fn open_for_both(&self) -> Result<(Opened, Option<SpanCondition>), Failure> {
+        self.start_for_both(self.input.inputs()?, |filter, condition| filter.condition(condition))
     }
 
-    /// Begins to read what was fetched of a lake. Its times are those of the wall clock.
-    pub(crate) fn open_lake(&self, lake: &Fetched, order: Order) -> Result<Opened, Failure> {
-        let (filter, condition) = self.filter.apart()?;
-        let condition = condition.map(|condition| Arc::new(condition.clone()) as _);
-        let filter = filter.from_ns(None).until_ns(None).condition(lake.condition(condition));
+    /// Begins to read one file, like [`EventArgs::open_for_both`].
+    pub(crate) fn open_one_for_both(&self, path: &Path) -> Result<(Opened, Option<SpanCondition>), Failure> {
+        self.start_for_both(self.input.only(path)?, |filter, condition| filter.condition(condition))
+    }
+
+    /// Begins to read what was fetched of a lake, like [`EventArgs::open_for_both`]. Its times are
+    /// those of the wall clock.
+    pub(crate) fn open_lake(&self, lake: &Fetched) -> Result<(Opened, Option<SpanCondition>), Failure> {
         let inputs = Inputs::new(vec![lake.path().to_path_buf()], self.input.registries.load()?);
-        Opened::start(&self.input, inputs, filter, self.output.clone(), order)
+        self.start_for_both(inputs, |filter, condition| {
+            filter.from_ns(None).until_ns(None).condition(lake.condition(condition))
+        })
+    }
+
+    fn start_for_both(
+        &self,
+        inputs: Inputs,
+        with: impl Fn(Filter, Option<Arc<dyn Conditions>>) -> Filter,
+    ) -> Result<(Opened, Option<SpanCondition>), Failure> {
+        let (filter, condition) = self.filter.apart()?;
+        let (of_spans, of_events) = match condition {
+            Some(condition) if condition.has_span_fields() => (Some(condition), None),
+            condition => (None, condition.map(|condition| Arc::new(condition.clone()) as _)),
+        };
+        self.start_with_spans(inputs, with(filter, of_events), of_spans)
+    }
+
+    fn start_with_spans(
+        &self,
+        inputs: Inputs,
+        filter: Filter,
+        condition: Option<&Condition>,
+    ) -> Result<(Opened, Option<SpanCondition>), Failure> {
+        let opened = Opened::start(&self.input, inputs, filter, self.output.clone(), Order::Time)?;
+        let registries = opened.registries().iter().map(|known| &known.registry);
+        let condition = condition.map(|condition| SpanCondition::new(condition, registries)).transpose();
+        Ok((opened, condition.map_err(not_fitting)?))
     }
 
     fn start(&self, inputs: Inputs, order: Order) -> Result<Opened, Failure> {

@@ -3,4 +3,5 @@
 //! It may use `text`, `term` and `input`. It never opens an input.
 
 pub(crate) mod paired;
+pub(crate) mod selected;
 pub(crate) mod shown;

@@ -5,9 +5,10 @@ use std::num::NonZeroUsize;
 use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_decode::{EventBatch, Registry};
 
-use telemetry_filter::{SpanCondition, SpanParts};
-use telemetry_report::spans::{Def, Found, Gaps, Pairing, Tally};
+use telemetry_filter::SpanCondition;
+use telemetry_report::spans::{Found, Gaps, Pairing, Tally};
 
+use super::selected::Selected;
 use super::shown::Names;
 use crate::input::events::Opened;
 use crate::input::inputs::cannot_read;
@@ -21,22 +22,21 @@ const USUAL_BATCH: usize = 64;
 pub(crate) struct Paired {
     pub(crate) pairing: Pairing,
     pub(crate) tally: Tally,
-    condition: Option<SpanCondition>,
+    selected: Selected,
 }
 
 impl Paired {
     /// Pairs spans with these names, or all. Keeps at most `most_open` open spans and `top` of the
     /// longest. Net durations exclude the time of emissions.
     pub(crate) fn new(most_open: u32, names: &[String], top: usize, is_net: bool) -> Paired {
-        let pairing = Pairing::new(most_open as usize, names, is_net);
-        Paired { pairing, tally: Tally::new(top), condition: None }
+        let mut pairing = Pairing::new(most_open as usize, names, is_net);
+        let selected = Selected::new(None, &mut pairing);
+        Paired { pairing, tally: Tally::new(top), selected }
     }
 
     /// Selects spans by a condition.
-    pub(crate) fn select(&mut self, condition: SpanCondition) {
-        let mut marker = condition.marker();
-        self.pairing.mark_by(move |event| marker.marks(event));
-        self.condition = Some(condition);
+    pub(crate) fn select(&mut self, condition: Option<SpanCondition>) {
+        self.selected = Selected::new(condition, &mut self.pairing);
     }
 
     /// Reads all events, and decodes them on several threads. Calls `each` for every batch of
@@ -50,10 +50,7 @@ impl Paired {
         mut each: impl FnMut(&EventBatch<'_>),
         mut ended: impl FnMut(&Pairing, &Names<'_>, &Found, &Gaps) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let Paired { pairing, tally, condition } = self;
-        let is_wanted = |found: &Found, defs: &[Def]| {
-            condition.as_ref().is_none_or(|one| one.matches(&parts(found, defs)))
-        };
+        let Paired { pairing, tally, selected } = self;
         // Events of the runtime itself are few.
         let is_needed = |registry: &Registry, event: usize| {
             registry.name == RUNTIME_REGISTRY || pairing.needs(registry, event)
@@ -75,7 +72,7 @@ impl Paired {
                 (gaps, damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
             }
             let names = Names::new(&opened.events, &pairing.defs);
-            for found in found.drain(..).filter(|found| is_wanted(found, &pairing.defs)) {
+            for found in found.drain(..).filter(|found| selected.has(found, &pairing.defs)) {
                 ended(pairing, &names, &found, &gaps)?;
                 tally.add(found, &pairing.defs, &gaps);
             }
@@ -83,21 +80,8 @@ impl Paired {
         let gaps = Gaps::new(&opened.events.gaps());
         let mut unended = Vec::new();
         pairing.finish(|found| unended.push(found));
-        unended.retain(|found| is_wanted(found, &pairing.defs));
+        unended.retain(|found| selected.has(found, &pairing.defs));
         unended.into_iter().for_each(|found| tally.add(found, &pairing.defs, &gaps));
         Ok(())
     }
-}
-
-/// Returns what a condition needs of a span.
-fn parts<'d>(found: &Found, defs: &'d [Def]) -> SpanParts<'d> {
-    let (def, marks, times) = match found {
-        Found::Whole { which, begin, end, self_ns, .. } => {
-            (which.def, [begin.marks, end.marks], Some((end.since(begin), *self_ns)))
-        }
-        Found::NoEnd(which, begin, _) => (which.def, [begin.marks, 0], None),
-        Found::NoBegin(which, end) => (which.def, [0, end.marks], None),
-        Found::Begun(which, _) | Found::Dropped(which, _) => (which.def, [0, 0], None),
-    };
-    SpanParts { name: defs[def].declared_name(), marks, times }
 }

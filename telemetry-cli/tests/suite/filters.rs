@@ -108,11 +108,20 @@ fn every_command_has_conditions() {
         "stats --by kind",
         "flame --by kind",
         "flame --stacks",
-        "validate",
         "report -o page.html",
         "csv",
         "csv -d tables",
         "sql -o events.db",
+        "convert --to telemetry -o out.tel",
+        "convert --to mps -o out.mpsio.log",
+        "convert --to perfetto -o out.pftrace",
+        "convert --to chrome -o out.json",
+        "convert --to ctf -d out.ctf",
+        "diff gc.tel",
+        #[cfg(feature = "parquet")]
+        "parquet -d parquet",
+        #[cfg(feature = "arrow")]
+        "convert --to arrow -d arrow",
     ] {
         let mut command = folder.command(args);
         let run = run(command.args(["--where", "size == 8192 or text == 'no such text'", "gc.tel"]), &[]);

@@ -44,6 +44,7 @@ mod replay;
 mod report;
 mod shells;
 mod show;
+mod span_conditions;
 mod spans;
 mod sql;
 #[cfg(all(feature = "arrow", feature = "parquet"))]

@@ -6,7 +6,7 @@ use telemetry_decode::{EnumValue, Facts, RawStr, Value};
 use telemetry_format::Loss;
 use telemetry_testing::reference;
 
-use crate::run::{Folder, run};
+use crate::run::Folder;
 use crate::streams::{begun, blocks, events_blocks, gc};
 
 pub(crate) const REGISTRY: &str = include_str!("../data/spans.toml");
@@ -424,70 +424,4 @@ fn the_oldest_are_dropped() {
         ("Phase", "/duration_ns/max", Json::from(19)),
     ];
     check(&run.finish(), "--max-open 10", &expected);
-}
-
-/// Returns the lines of `spans --csv` for a condition.
-fn selected(folder: &Folder, condition: &str) -> Vec<String> {
-    let run = run(folder.command("spans --csv spans.tel --where").arg(condition), &[]);
-    assert_eq!(run.code, Some(0), "{condition}: {}", run.stderr);
-    String::from_utf8(run.stdout).unwrap().lines().skip(1).map(str::to_string).collect()
-}
-
-/// A condition selects whole spans: those that the columns of all spans say.
-#[test]
-fn conditions_select_spans() {
-    let folder = Folder::new().with("spans.tel", stream());
-    let all = selected(&folder, "duration >= 0 or not duration >= 0");
-    let head = String::from_utf8(folder.run("spans --csv spans.tel").stdout).unwrap();
-    let head: Vec<_> = head.lines().next().unwrap().split(',').map(str::to_string).collect();
-    let cell = |line: &str, column: &str| -> String {
-        let place =
-            |name: &str| head.iter().position(|known| known == name).unwrap_or_else(|| panic!("{name}"));
-        // Keys may have commas.
-        let cell = match place(column) > place("key") {
-            true => line.rsplit(',').nth(head.len() - 1 - place(column)),
-            false => line.split(',').nth(place(column)),
-        };
-        cell.unwrap().to_string()
-    };
-    let number = |line: &str, column: &str| cell(line, column).parse::<i64>().unwrap_or(i64::MIN);
-    let is = |line: &str, name: &str| cell(line, "span") == name;
-    type Wants<'w> = &'w dyn Fn(&str) -> bool;
-    let table: &[(&str, Wants<'_>)] = &[
-        ("duration > 20", &|line| number(line, "duration_ns") > 20),
-        ("not duration > 20ns", &|line| (0..=20).contains(&number(line, "duration_ns"))),
-        ("self < 10", &|line| (0..10).contains(&number(line, "self_ns"))),
-        ("span == phase", &|line| is(line, "Phase")),
-        ("span != Phase and duration >= 1", &|line| !is(line, "Phase") && number(line, "duration_ns") >= 1),
-        ("span in (Job, Phase)", &|line| is(line, "Job") || is(line, "Phase")),
-        ("kind == Job", &|line| is(line, "Job")),
-        ("thread == 1", &|line| number(line, "thread") == 1),
-        ("time >= 10", &|line| number(line, "begin_ns") >= 10),
-        ("depth == 1", &|line| is(line, "Phase")),
-        ("depth > 1", &|_| false),
-        ("queue == Fast and not who == 'you'", &|line| number(line, "begin_ns") == 2000),
-    ];
-    assert!(all.len() > 5, "{all:?}");
-    for (condition, wants) in table {
-        let expected: Vec<_> = all.iter().filter(|line| wants(line)).cloned().collect();
-        assert_eq!(selected(&folder, condition), expected, "{condition}");
-    }
-}
-
-#[test]
-fn conditions_that_fit_no_span() {
-    let folder = Folder::new().with("spans.tel", stream());
-    for (condition, message) in [
-        ("span == Phaze", "no span `Phaze`"),
-        ("duration > 'x'", "expected a time"),
-        ("dept > 1", "no parameter `dept`"),
-        ("`duration` > 1", "no parameter `duration`"),
-        ("self contains 4", "`self` is a number"),
-    ] {
-        let run = run(folder.command("spans spans.tel --where").arg(condition), &[]);
-        assert_eq!(
-            (run.code, run.stderr.lines().next()),
-            (Some(2), Some(&*format!("error: in --where: {message}")))
-        );
-    }
 }

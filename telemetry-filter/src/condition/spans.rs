@@ -8,12 +8,12 @@ use telemetry_decode::names::Namings;
 use telemetry_schema::{Registry, nearest};
 
 use super::whole::Condition;
-use crate::fit::fields::{Field, NameTest};
+use crate::fit::fields::{Field, NameTest, SpanField};
 use crate::fit::fitting::{self, Of};
 use crate::fit::problem::Problem;
 use crate::fit::values;
 use crate::syntax::error::Error;
-use crate::syntax::tree::{Comparison, Expr, Name};
+use crate::syntax::tree::{Comparison, Expr};
 use crate::test::tree::Tree;
 
 /// The limit of comparisons in a condition on spans. Each has two bits in [`Marks`].
@@ -33,24 +33,6 @@ pub struct SpanParts<'a> {
     /// Nanoseconds from the begin to the end, and those in which no inner span was open. `None`
     /// for a span without one of its ends.
     pub times: Option<(i64, i64)>,
-}
-
-/// A field of a span that its events do not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SpanField {
-    Name,
-    Duration,
-    Own,
-}
-
-const FIELDS: [(&str, SpanField); 3] =
-    [("span", SpanField::Name), ("duration", SpanField::Duration), ("self", SpanField::Own)];
-
-impl SpanField {
-    fn of(name: &Name) -> Option<SpanField> {
-        let mut all = FIELDS.iter().filter(|_| !name.is_param);
-        all.find(|(known, _)| *known == name.text).map(|(_, field)| *field)
-    }
 }
 
 /// A comparison of a span's own fields.

@@ -7,7 +7,7 @@ use telemetry_decode::names::Namings;
 use telemetry_schema::{Registry, nearest};
 
 use super::events::Events;
-use crate::fit::fields::{self, Field, NameTest};
+use crate::fit::fields::{self, Field, NameTest, SpanField};
 use crate::fit::fitting::{self, Of};
 use crate::fit::problem::Problem;
 use crate::syntax::error::Error;
@@ -50,6 +50,14 @@ impl Condition {
 
     pub(super) fn expr(&self) -> &Expr {
         &self.expr
+    }
+
+    /// Returns true if the condition has a field that only spans have.
+    #[must_use]
+    pub fn has_span_fields(&self) -> bool {
+        let mut found = false;
+        self.expr.each_comparison(&mut |one| found |= SpanField::of(&one.subject).is_some());
+        found
     }
 
     /// Returns the text of the condition.
@@ -123,6 +131,12 @@ impl Condition {
         }
         if namings.is_empty() {
             return None;
+        }
+        if SpanField::of(&one.subject).is_some() {
+            let message =
+                format!("`{}` is a field of spans, but this condition is one on events", one.subject.text);
+            let help = "`telemetry spans`, `validate` and `flame` select spans".to_string();
+            return Some((self.error(one.subject.span.clone(), message, None, Some(help)), None));
         }
         let params = registries.flat_map(|registry| registry.events.iter()).flat_map(|event| &event.params);
         let fields = Field::ALL.iter().map(|(name, _)| *name);

@@ -43,6 +43,25 @@ impl Field {
     }
 }
 
+/// A field of a span that its events do not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SpanField {
+    Name,
+    Duration,
+    Own,
+}
+
+impl SpanField {
+    const ALL: [(&str, SpanField); 3] =
+        [("span", SpanField::Name), ("duration", SpanField::Duration), ("self", SpanField::Own)];
+
+    /// Returns the field of a name; `None` for fields of events and parameters.
+    pub(crate) fn of(name: &Name) -> Option<SpanField> {
+        let mut all = SpanField::ALL.iter().filter(|_| !name.is_param);
+        all.find(|(known, _)| *known == name.text).map(|(_, field)| *field)
+    }
+}
+
 /// A comparison of something that has a number and a name.
 #[derive(Debug, Clone)]
 pub(crate) struct NameTest {

@@ -14,7 +14,7 @@ use super::slots::Slots;
 use super::stacks::Stacks;
 use super::threads::Threads;
 use crate::figures::keyed::PerEvent;
-use crate::spans::{self, Found, Gaps, Pairing, Which};
+use crate::spans::{self, Def, Found, Gaps, Pairing, Which};
 use crate::stats;
 
 /// The maximum of spans that are open at once. About 240 bytes each.
@@ -25,6 +25,9 @@ const MAX_CAUSES: usize = 1000;
 
 /// The number of the longest spans that are listed.
 const LONGEST: usize = 100;
+
+/// Says whether a span is wanted.
+type Select = Box<dyn Fn(&Found, &[Def]) -> bool>;
 
 /// Gathers the summaries of a page from events by time ([`telemetry_decode::Order::Time`]).
 ///
@@ -54,6 +57,8 @@ pub struct Gatherer {
     /// Cause of the pause that a thread of a session began last.
     begun: HashMap<(u64, u32), i32>,
     found: Vec<Found>,
+    /// Says which spans are wanted.
+    select: Option<Select>,
     gaps: Option<(Gaps, u64)>,
     /// Starts of sessions in nanoseconds since 1970.
     starts: HashMap<u64, i64>,
@@ -82,6 +87,7 @@ impl Default for Gatherer {
             causes: Vec::new(),
             begun: HashMap::new(),
             found: Vec::new(),
+            select: None,
             gaps: None,
             starts: HashMap::new(),
         }
@@ -89,6 +95,12 @@ impl Default for Gatherer {
 }
 
 impl Gatherer {
+    /// Leaves out spans for which a function returns false. Their events stay.
+    #[doc(hidden)]
+    pub fn select_spans(&mut self, select: impl Fn(&Found, &[Def]) -> bool + 'static) {
+        self.select = Some(Box::new(select));
+    }
+
     /// Takes the next event.
     pub fn take(&mut self, event: &Event<'_>) {
         let wall_ns = event.wall_ns();
@@ -141,7 +153,11 @@ impl Gatherer {
             self.gaps = Some((Gaps::new(&events.gaps()), damages));
         }
         let Some((gaps, _)) = self.gaps.take() else { return };
-        for found in std::mem::take(&mut self.found) {
+        let mut all = std::mem::take(&mut self.found);
+        if let Some(select) = &self.select {
+            all.retain(|found| select(found, &self.pairing.defs));
+        }
+        for found in all {
             self.add_span(events, &found, &gaps);
             self.spans.add(found, &self.pairing.defs, &gaps);
         }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use telemetry_decode::Order;
 use telemetry_report::figures::distribution::Distribution;
 use telemetry_report::figures::rate::Rate;
 use telemetry_report::spans::{self, Gaps, Pairing};
@@ -11,6 +10,7 @@ use telemetry_report::stats::{Count, Tally};
 
 use crate::input::events::{EventArgs, Opened};
 use crate::input::inputs::cannot_read;
+use crate::spans::selected::Selected;
 use crate::stats::grouping::Grouping;
 use crate::stats::groups::Groups;
 use crate::term::ended::Failure;
@@ -25,6 +25,7 @@ pub(super) struct Measured {
     tally: Tally,
     spans: spans::Tally,
     pairing: Pairing,
+    selected: Selected,
     pub(super) groups: Groups,
 }
 
@@ -44,18 +45,16 @@ pub(super) struct EventFigures {
 impl Measured {
     /// Begins to read a run.
     pub(super) fn open(common: &EventArgs, path: &Path) -> Result<Measured, Failure> {
-        Ok(Measured {
-            opened: common.open_one(path, Order::Time)?,
-            tally: Tally::default(),
-            spans: spans::Tally::new(0),
-            pairing: Pairing::new(MAX_OPEN, &[], false),
-            groups: Groups::default(),
-        })
+        let (opened, condition) = common.open_one_for_both(path)?;
+        let mut pairing = Pairing::new(MAX_OPEN, &[], false);
+        let selected = Selected::new(condition, &mut pairing);
+        let (tally, spans) = (Tally::default(), spans::Tally::new(0));
+        Ok(Measured { opened, tally, spans, pairing, selected, groups: Groups::default() })
     }
 
     /// Reads all events.
     pub(super) fn read(&mut self, grouping: Option<&Grouping>) -> Result<(), Failure> {
-        let Measured { opened, tally, spans, pairing, groups } = self;
+        let Measured { opened, tally, spans, pairing, selected, groups } = self;
         let progress = Progress::of_bytes(opened.inputs.len());
         // Whether a span is certain does not matter.
         let gaps = Gaps::default();
@@ -66,7 +65,8 @@ impl Measured {
                 groups.add_batch(&batch, grouping);
             }
             pairing.take_batch(&batch, &mut found);
-            found.drain(..).for_each(|found| spans.add(found, &pairing.defs, &gaps));
+            let wanted = found.drain(..).filter(|found| selected.has(found, &pairing.defs));
+            wanted.for_each(|found| spans.add(found, &pairing.defs, &gaps));
             progress.events(batch.len(), || opened.events.bytes_done());
         }
         if let Some(grouping) = grouping {

@@ -1,14 +1,11 @@
 //! Nested spans, weighted by their self time.
 
 use hashbrown::HashMap;
-use telemetry_decode::Order;
-use telemetry_filter::SpanCondition;
 use telemetry_foreign::flame::FlameGraph;
 use telemetry_report::spans::{Found, Pairing, Paths};
 
 use super::Args;
 use crate::input::events::Opened;
-use crate::input::selection::not_fitting;
 use crate::spans::paired::Paired;
 use crate::spans::shown::Names;
 use crate::term::ended::{Context, Failure};
@@ -28,14 +25,10 @@ type Sums = HashMap<(u64, u32, u32), (u64, u64)>;
 impl Args {
     /// Returns the graph of all spans that ended.
     pub(super) fn spans(&self, context: &mut Context) -> Result<(Opened, FlameGraph), Failure> {
-        let (mut opened, condition) = self.common.open_without_condition(Order::Time)?;
-        let registries = opened.registries().iter().map(|known| &known.registry);
-        let condition = condition.map(|condition| SpanCondition::new(condition, registries)).transpose();
+        let (mut opened, condition) = self.common.open_for_spans()?;
         let mut paired = Paired::new(MAX_OPEN, &[], 0, false);
         paired.pairing.paths.keep();
-        if let Some(condition) = condition.map_err(not_fitting)? {
-            paired.select(condition);
-        }
+        paired.select(condition);
         let progress = Progress::of_bytes(opened.inputs.len());
         let mut graph = FlameGraph::new("spans", "nanoseconds");
         let mut sums = Sums::new();

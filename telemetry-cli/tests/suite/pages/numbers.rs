@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::Page;
-use crate::run::Folder;
+use crate::run::{Folder, run};
 use crate::streams::{START, begun, gc, gc_registry, labeled, lossy, two_registries};
 
 /// Checks the report of a stream against `stats --json` and `spans --json`.
@@ -64,6 +64,23 @@ fn check(name: &str, stream: &[u8]) -> Page {
         }
     }
     page
+}
+
+/// A condition with fields of spans selects the spans of the report, and keeps all events.
+#[test]
+fn spans_of_a_condition() {
+    let folder = Folder::new().with("run.tel", crate::spans::stream());
+    let condition = ["--where", "span == Phase and duration > 20"];
+    let spans = run(folder.command("spans --json --limit 100 run.tel").args(condition), &[]);
+    let spans: Json = serde_json::from_slice(&spans.stdout).unwrap();
+    let report = run(folder.command("report run.tel -o page.html").args(condition), &[]);
+    let page = Page::read(&folder.path("page.html"), report);
+    for member in ["spans", "longest", "unmatched_count"] {
+        assert_eq!(page.document["paired"][member], spans[member], "{member}");
+    }
+    assert_eq!(total(&page.document, "lanes", "total"), 2);
+    let stats: Json = serde_json::from_slice(&folder.run("stats --json run.tel").stdout).unwrap();
+    assert_eq!(exact(&page.document["stats"]["count"]), exact(&stats["count"]));
 }
 
 /// Writes numbers as text, as the document has large ones.
