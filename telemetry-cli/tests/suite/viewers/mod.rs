@@ -5,6 +5,7 @@ mod ctf;
 mod docs;
 mod expected;
 mod flames;
+mod speedscope;
 mod streams;
 mod trace_processor;
 mod traces;
