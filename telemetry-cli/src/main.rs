@@ -7,6 +7,7 @@
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
 mod commands;
+mod compare;
 mod git;
 mod input;
 #[cfg(unix)]

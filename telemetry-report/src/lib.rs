@@ -15,6 +15,7 @@ pub mod stacks;
 #[doc(hidden)]
 pub mod stats;
 
+pub use document::against::Against;
 pub use document::builder::Origin;
 pub use gather::gatherer::Gatherer;
 pub use page::writer::Head;

@@ -102,6 +102,7 @@ const CLI: &[Room] = &[
     ("witness", &["text", "term"]),
     ("stats", &["text", "term", "input"]),
     ("spans", &["text", "term", "input"]),
+    ("compare", &["text", "term", "input", "stats", "spans"]),
     ("commands", ALL),
 ];
 

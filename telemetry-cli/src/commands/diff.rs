@@ -1,23 +1,18 @@
 //! `telemetry diff`: compares two runs.
 
-mod compare;
-mod forms;
-mod limits;
-mod measure;
-mod text;
-
 use std::path::PathBuf;
 
 use telemetry_decode::KnownRegistry;
 use telemetry_filter::Limit;
 
+use crate::compare::forms::Difference;
+use crate::compare::limits;
+use crate::compare::measure::Measured;
 use crate::input::events::EventArgs;
 use crate::stats::grouping::Grouping;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::json::JsonArgs;
 use crate::text::count;
-use forms::Difference;
-use measure::Measured;
 
 const EXAMPLES: &str = "\
 The first input is the run before, the second the run after. Rates are per second of the whole run. A star
@@ -86,7 +81,8 @@ impl Run for Args {
             return Ok(());
         }
         let verdicts = [a.opened.verdict(), b.opened.verdict()];
-        let difference = Difference::new([&a, &b], &verdicts, grouping.as_ref(), &self.fail_on);
+        let difference =
+            Difference::new([a.run(), b.run()], verdicts.each_ref(), grouping.as_ref(), &self.fail_on);
         let output = self.common.output.open(&[a.opened.inputs.paths(), b.opened.inputs.paths()].concat())?;
         output.show(self.json.is_on(), &difference, |out| difference.append_text(out))?;
         for limit in difference.missing_limits() {

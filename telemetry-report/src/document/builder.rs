@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use telemetry_decode::Events;
 
+use super::against::Against;
 use super::forms::{CountsForm, Document, RateForm, SampleForm};
 use super::room::Room;
 use super::source::Source;
@@ -33,6 +34,7 @@ impl Document {
         origin: &Origin,
         stats: &impl Serialize,
         paired: &impl Serialize,
+        against: Option<&Against<'_>>,
         room: Room,
     ) -> serde_json::Result<Document> {
         let mut source = Source {
@@ -81,6 +83,7 @@ impl Document {
             pauses: spans::pauses(&source, &mut texts),
             flames: spans::flames(&source, &mut texts),
             sample: source.sample(),
+            against: against.map(|against| against.form(room.listed)),
             notes: source.notes(),
             texts: texts.list,
         })

@@ -31,6 +31,7 @@ pub(crate) struct Document {
     pub(super) pauses: Option<PausesForm>,
     pub(super) flames: Vec<FlameForm>,
     pub(super) sample: Vec<SampleForm>,
+    pub(super) against: Option<Json>,
     pub(super) notes: Vec<String>,
 }
 

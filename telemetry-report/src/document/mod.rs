@@ -3,6 +3,7 @@
 //! It may use `figures`, `stats`, `spans` and `gather`. It never reads an input. The file
 //! `web/src/document.ts` describes the same document for the page.
 
+pub(crate) mod against;
 pub(crate) mod builder;
 pub(crate) mod forms;
 mod losses;

@@ -161,6 +161,15 @@ impl Distribution {
         of_power.filter(|(_, count)| *count > 0).collect()
     }
 
+    /// Returns a number of each bucket that has some, in order, and their counts. The number is the
+    /// mean of the bucket.
+    pub fn numbers(&self) -> Vec<(f64, u64)> {
+        let all = self.settled();
+        let buckets = all.powers.values().flat_map(|power| power.iter());
+        let buckets = buckets.filter(|bucket| bucket.count > 0);
+        buckets.map(|bucket| (bucket.sum / bucket.count as f64, bucket.count)).collect()
+    }
+
     /// Returns the mean; none without numbers.
     pub fn mean(&self) -> Option<f64> {
         let all = self.settled();

@@ -80,7 +80,7 @@ impl Heat {
 /// Returns the bucket of a number: 0 for zero, and for a negative number that of its opposite,
 /// negated.
 #[inline]
-fn bucket(number: f64) -> i16 {
+pub(crate) fn bucket(number: f64) -> i16 {
     let upper = (number.abs().to_bits() >> BITS_BELOW) as i16;
     match number {
         0.0 => 0,

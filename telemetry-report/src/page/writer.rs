@@ -10,6 +10,7 @@ use serde::Serialize;
 use telemetry_decode::Events;
 
 use super::html::{Parts, page};
+use crate::document::against::Against;
 use crate::document::builder::Origin;
 use crate::document::forms::Document;
 use crate::document::room::Room;
@@ -44,9 +45,37 @@ impl Gatherer {
         stats: &impl Serialize,
         paired: &impl Serialize,
     ) -> io::Result<String> {
+        self.page_with(events, head, origin, stats, paired, None)
+    }
+
+    /// Returns the page as [`Gatherer::page`] does, with another run beside the recording.
+    ///
+    /// # Errors
+    /// Those of [`Gatherer::page`].
+    pub fn page_against(
+        &self,
+        events: &Events<'_>,
+        head: &Head,
+        origin: &Origin,
+        stats: &impl Serialize,
+        paired: &impl Serialize,
+        against: &Against<'_>,
+    ) -> io::Result<String> {
+        self.page_with(events, head, origin, stats, paired, Some(against))
+    }
+
+    fn page_with(
+        &self,
+        events: &Events<'_>,
+        head: &Head,
+        origin: &Origin,
+        stats: &impl Serialize,
+        paired: &impl Serialize,
+        against: Option<&Against<'_>>,
+    ) -> io::Result<String> {
         let mut room = Room::default();
         loop {
-            let document = Document::new(self, events, origin, stats, paired, room)?;
+            let document = Document::new(self, events, origin, stats, paired, against, room)?;
             let data = packed(&document)?;
             if data.len() <= MAX_DATA || room.listed == 0 {
                 let Head { title, verdict, is_complete } = head;

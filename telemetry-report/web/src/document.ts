@@ -45,8 +45,53 @@ export interface Report {
   pauses: Pauses | null;
   flames: Flame[];
   sample: Sample[];
+  /** The run before, which the page shows beside this one; null if there is none. */
+  against: Against | null;
   /** What was reduced or left out, as sentences. */
   notes: string[];
+}
+
+/** A figure of the run before and of this one; null: it has none. */
+export interface Pair {
+  a: Whole | null;
+  b: Whole | null;
+  /** Of `a`; null without it. */
+  change: number | null;
+}
+
+/** Whether a difference is more than noise. */
+export interface Tested {
+  /** That chance makes such a difference; null if there are too few values. */
+  probability: number | null;
+  significant: boolean;
+}
+
+/** What `telemetry diff --json` prints, with names, verdicts and durations. */
+export interface Against {
+  names: [string, string];
+  /** The verdicts, as lines. */
+  says: [string[], string[]];
+  runs: { events: number; seconds: number | null; completeness: { complete: boolean } }[];
+  /** A star needs a probability below this. */
+  level: number;
+  tests: number;
+  events: ({ event: string; registry: string; count: Pair; per_second: Pair; bytes: Pair } & Tested)[];
+  spans: ({
+    span: string;
+    registry: string;
+    count: Pair;
+    total_ns: Pair;
+    p50_ns: Pair;
+    p99_ns: Pair;
+  } & Tested)[];
+  by: string[];
+  groups: { values: string[]; events: Pair; sums: ({ param: string } & Pair)[] }[];
+  /** Rare groups of each run that were dropped. */
+  dropped_groups: [number, number];
+  /** Of each element of `spans`, in buckets as those of `Heat`. */
+  durations: [{ buckets: number[]; counts: number[] }, { buckets: number[]; counts: number[] }][];
+  /** What the lists lack, because the page would be too large. */
+  left_out: { events: number; spans: number; groups: number };
 }
 
 export interface Session {

@@ -18,7 +18,8 @@ import { overview, rangeLine } from "./overview";
 import { search } from "./search";
 import { Spans } from "./spans";
 import { strip } from "./strip";
-import { TABS } from "./tabs";
+import { tabsOf } from "./tabs";
+import { comparisonOf } from "./tabs/comparison";
 import { showVerdict } from "./verdict";
 
 async function show(report: Report, header: HTMLElement, app: HTMLElement): Promise<void> {
@@ -29,6 +30,11 @@ async function show(report: Report, header: HTMLElement, app: HTMLElement): Prom
   showVerdict(header, model);
   if (report.stats.count === 0) {
     replace(app, nothing(report));
+    if (report.against) {
+      const section = element("section", { class: "panels", "data-test": "comparison" });
+      app.append(section);
+      comparisonOf(section, report);
+    }
     return;
   }
   const spans = new Spans(report);
@@ -46,7 +52,7 @@ async function show(report: Report, header: HTMLElement, app: HTMLElement): Prom
   onTheme(() => model.refresh());
   // The first pictures are on the screen before the first tab is made.
   await painted();
-  strip(bottom, model, TABS);
+  strip(bottom, model, tabsOf(report));
   hook(model, drawn, rates);
 }
 

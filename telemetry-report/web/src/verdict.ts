@@ -1,6 +1,6 @@
 /** The head of the page: what ran, and whether the record of it is complete. */
 
-import type { Loss, Report } from "./document";
+import type { Against, Loss, Report } from "./document";
 import { button, type Child, element, replace, table } from "./dom";
 import { between, bytes, commas, count, cut, exactAt, exactTime, short, time, utc } from "./format";
 import { type Range, type View } from "./view";
@@ -135,6 +135,13 @@ function facts(report: Report): HTMLElement {
   return list;
 }
 
+/** Returns the verdict on the run before; nothing if it is complete. */
+function before({ names, says, runs }: Against): HTMLElement | null {
+  if (runs[0].completeness.complete) return null;
+  const text = `✖ ${cut(names[0], 60)}, the run before: ${cut(says[0].join("; "), 600)}`;
+  return element("p", { class: "verdict loss", "data-test": "verdict-before" }, text);
+}
+
 /** Fills the page's header. */
 export function showVerdict(header: HTMLElement, view: View): void {
   const { report } = view;
@@ -159,6 +166,10 @@ export function showVerdict(header: HTMLElement, view: View): void {
   add(time(report.duration), exactTime(report.duration));
   add(plural(report.stats.count, "event"), `${commas(report.stats.count)} events`);
   add(plural(threadCount(report), "thread"));
+  if (report.against) {
+    const before = report.against.names[0];
+    add(`compared with ${cut(before.replace(/.*[/\\]/s, ""), 30)}`, cut(before, 400));
+  }
 
   const said = verdict(report);
   const hasLosses = report.losses.length > 0;
@@ -190,5 +201,6 @@ export function showVerdict(header: HTMLElement, view: View): void {
     header,
     element("div", { class: "row title" }, element("h1", {}, name), ...about),
     element("div", { class: "row" }, line, more),
+    report.against && before(report.against),
   );
 }

@@ -311,6 +311,7 @@ export class Run {
       pauses: null,
       flames: [],
       sample: [],
+      against: null,
       notes: this.notes,
     };
     this.spanTypes.forEach((type, i) => {

@@ -1,6 +1,7 @@
 /** Sample documents: reports of several programs. `npm run sample NAME` makes pages of them. */
 
 import type { Report } from "../src/document";
+import { against } from "./against";
 import { random } from "./figures";
 import { grown } from "./grown";
 import { Run } from "./run";
@@ -295,3 +296,9 @@ export const SAMPLES: Record<string, () => Report> = Object.fromEntries(
   ),
 );
 SAMPLES.log = logReport;
+Object.assign(SAMPLES, {
+  compared: () => ({ ...SAMPLES.gcbench(), against: against(SAMPLES.gcbench(), 1.3) }),
+  compared_hostile: () => ({ ...SAMPLES.hostile(), against: against(SAMPLES.hostile(), 0.5) }),
+  compared_apart: () => ({ ...SAMPLES.gcbench(), against: against(SAMPLES.gcbench(), 0) }),
+  compared_empty: () => ({ ...SAMPLES.empty(), against: against(SAMPLES.slow(), 2, true) }),
+});

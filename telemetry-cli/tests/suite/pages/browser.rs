@@ -42,6 +42,11 @@ fn pages_show_the_numbers_of_stats_and_spans() {
         folder.run(&format!("stats --json {name}.tel -o {name}.stats.json"));
         folder.run(&format!("spans --json {name}.tel -o {name}.spans.json"));
     }
+    folder.run("report --against gc.tel spans.tel -o against.html");
+    for figures in ["stats", "spans"] {
+        let of = |name: &str| folder.path(&format!("{name}.{figures}.json"));
+        std::fs::copy(of("spans"), of("against")).unwrap();
+    }
     let output = Command::new("node")
         .args(["--test", "test/browser/pages.mjs"])
         .current_dir(&web)

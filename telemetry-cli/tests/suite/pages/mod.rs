@@ -1,5 +1,6 @@
 //! `telemetry report`: its page, and the document in it.
 
+mod against;
 mod browser;
 mod hostile;
 mod numbers;

@@ -1,7 +1,9 @@
 /** The tabs, in their order on the page. */
 
 import "./tabs.css";
+import type { Report } from "../document";
 import type { Tab } from "../view";
+import { comparison } from "./comparison";
 import { durations } from "./durations";
 import { events } from "./events";
 import { flame } from "./flame";
@@ -9,4 +11,8 @@ import { memory } from "./memory";
 import { pauses } from "./pauses";
 import { values } from "./values";
 
-export const TABS: Tab[] = [durations, pauses, values, memory, flame, events];
+/** Returns the tabs of a report. A comparison comes first: it is what was asked for. */
+export function tabsOf(report: Report): Tab[] {
+  const all = [durations, pauses, values, memory, flame, events];
+  return report.against ? [comparison, ...all] : all;
+}

@@ -29,7 +29,7 @@ for (const name of names) {
   const paired = json(`${name}.spans.json`);
 
   test(`${name}: pictures and tables have the numbers of the command`, async () => {
-    const { page, found, close } = await openFile(join(folder, `${name}.html`));
+    const { page, found, close } = await openFile(join(folder, `${name}.html`), { fragment: "tab=durations" });
     const { events, rates } = await page.evaluate(() => window.report.numbers());
     assert.equal(events, stats.count);
     const kinds = await kindsOf(page);
@@ -65,7 +65,8 @@ for (const name of names) {
   });
 
   test(`${name}: every tab opens`, async () => {
-    for (const tab of ["durations", "pauses", "values", "memory", "flame", "events"]) {
+    const first = name === "against" ? ["comparison"] : [];
+    for (const tab of [...first, "durations", "pauses", "values", "memory", "flame", "events"]) {
       const { page, found, close } = await openFile(join(folder, `${name}.html`), { fragment: `tab=${tab}` });
       const text = await page.textContent(`#panel-${tab}`);
       assert.ok(text.trim().length > 0, tab);

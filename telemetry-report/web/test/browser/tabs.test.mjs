@@ -339,3 +339,40 @@ test("a tab without content says why, and what to do", async () => {
   );
   await close();
 });
+
+test("a comparison comes first, with what both runs have, and says so if the run before is damaged", async () => {
+  for (const [name, isEmpty, says] of [
+    ["compared", false, /1 difference is more than noise \(★\)/],
+    ["compared_hostile", false, /more than noise/],
+    ["compared_apart", false, /no type of event in common/],
+    ["compared_empty", true, /There is no event in empty.tel/],
+  ]) {
+    for (const [width, dark] of [
+      [1280, false],
+      [400, true],
+    ]) {
+      const { page, found, close } = await open(name, { width, dark });
+      assert.match(await page.textContent(at("compared-summary")), says, name);
+      assert.match(await page.textContent(at("verdict-before")), /are damaged/, name);
+      assert.match(await page.textContent(at("compared-runs")), /before \(A\).*now \(B\)/s, name);
+      assert.match(await page.textContent(at("compared-verdicts")), /A: ✖ .*B: ✔ /s, name);
+      if (!isEmpty) assert.equal(await page.getAttribute("#tab-comparison", "aria-selected"), "true");
+      for (const table of await page.locator('[data-test^="compared-"] table').all()) {
+        assert.ok((await table.locator("caption").count()) + (await table.getAttribute("aria-label") ? 1 : 0) > 0);
+      }
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `${name}: ${wide} pixels in ${width}`);
+      assert.deepEqual(found, [], name);
+      await close();
+    }
+  }
+  const { page, close } = await open("compared");
+  const row = page.locator(`${at("compared-spans")} tbody tr`, { hasText: "Trace" });
+  assert.match(await row.innerText(), /★ more/);
+  assert.match(await row.innerText(), / → .*\+30\.\d %/s);
+  await page.locator(`${at("compared-durations")} ${at("twin")}`).click();
+  assert.ok((await page.locator(`${at("compared-durations-table")} tbody tr`).count()) > 3);
+  await page.selectOption(at("compared-span"), { index: 0 });
+  assert.match(await page.getAttribute(`${at("compared-durations")} canvas`, "aria-label"), /Collect: p50 .* → /);
+  await close();
+});

@@ -13,90 +13,90 @@ const LEAST_CHANGE: f64 = 0.01;
 /// All that the command shows; docs/json.md describes the JSON form.
 #[derive(Serialize)]
 pub(crate) struct Difference<'a> {
-    pub(super) version: u32,
-    pub(super) runs: [RunFigures<'a>; 2],
+    pub(crate) version: u32,
+    pub(crate) runs: [RunFigures<'a>; 2],
     /// A difference is significant if its probability is below this.
-    pub(super) level: f64,
+    pub(crate) level: f64,
     /// Number of tests.
-    pub(super) tests: u64,
-    pub(super) events: Vec<EventDifference>,
-    pub(super) spans: Vec<SpanDifference>,
-    pub(super) by: Vec<&'a str>,
-    pub(super) groups: Vec<GroupDifference>,
+    pub(crate) tests: u64,
+    pub(crate) events: Vec<EventDifference>,
+    pub(crate) spans: Vec<SpanDifference>,
+    pub(crate) by: Vec<&'a str>,
+    pub(crate) groups: Vec<GroupDifference>,
     /// Rare groups that were dropped in each run.
-    pub(super) dropped_groups: [u64; 2],
-    pub(super) limits: Vec<LimitResult>,
+    pub(crate) dropped_groups: [u64; 2],
+    pub(crate) limits: Vec<LimitResult>,
 }
 
 #[derive(Serialize)]
-pub(super) struct RunFigures<'a> {
-    pub(super) input: String,
-    pub(super) events: u64,
+pub(crate) struct RunFigures<'a> {
+    pub(crate) input: String,
+    pub(crate) events: u64,
     /// From the first event to the last.
-    pub(super) seconds: Option<f64>,
-    pub(super) completeness: &'a Verdict,
+    pub(crate) seconds: Option<f64>,
+    pub(crate) completeness: &'a Verdict,
 }
 
 /// A figure of both runs.
 #[derive(Serialize, Clone, Copy)]
-pub(super) struct Pair {
+pub(crate) struct Pair {
     #[serde(serialize_with = "whole")]
-    pub(super) a: Option<f64>,
+    pub(crate) a: Option<f64>,
     #[serde(serialize_with = "whole")]
-    pub(super) b: Option<f64>,
+    pub(crate) b: Option<f64>,
     /// Of the first; none without a first.
-    pub(super) change: Option<f64>,
+    pub(crate) change: Option<f64>,
 }
 
 #[derive(Serialize)]
-pub(super) struct EventDifference {
-    pub(super) event: String,
-    pub(super) registry: String,
-    pub(super) count: Pair,
-    pub(super) per_second: Pair,
-    pub(super) bytes: Pair,
+pub(crate) struct EventDifference {
+    pub(crate) event: String,
+    pub(crate) registry: String,
+    pub(crate) count: Pair,
+    pub(crate) per_second: Pair,
+    pub(crate) bytes: Pair,
     #[serde(flatten)]
-    pub(super) test: Test,
+    pub(crate) test: Test,
 }
 
 #[derive(Serialize)]
-pub(super) struct SpanDifference {
-    pub(super) span: String,
-    pub(super) registry: String,
-    pub(super) count: Pair,
-    pub(super) per_second: Pair,
-    pub(super) total_ns: Pair,
-    pub(super) mean_ns: Pair,
-    pub(super) p50_ns: Pair,
-    pub(super) p90_ns: Pair,
-    pub(super) p99_ns: Pair,
-    pub(super) max_ns: Pair,
+pub(crate) struct SpanDifference {
+    pub(crate) span: String,
+    pub(crate) registry: String,
+    pub(crate) count: Pair,
+    pub(crate) per_second: Pair,
+    pub(crate) total_ns: Pair,
+    pub(crate) mean_ns: Pair,
+    pub(crate) p50_ns: Pair,
+    pub(crate) p90_ns: Pair,
+    pub(crate) p99_ns: Pair,
+    pub(crate) max_ns: Pair,
     #[serde(flatten)]
-    pub(super) test: Test,
+    pub(crate) test: Test,
     #[serde(skip)]
-    pub(super) durations: [Option<Distribution>; 2],
+    pub(crate) durations: [Option<Distribution>; 2],
 }
 
 #[derive(Serialize)]
-pub(super) struct GroupDifference {
-    pub(super) values: Vec<String>,
-    pub(super) events: Pair,
-    pub(super) sums: Vec<SumDifference>,
+pub(crate) struct GroupDifference {
+    pub(crate) values: Vec<String>,
+    pub(crate) events: Pair,
+    pub(crate) sums: Vec<SumDifference>,
 }
 
 #[derive(Serialize)]
-pub(super) struct SumDifference {
-    pub(super) param: String,
+pub(crate) struct SumDifference {
+    pub(crate) param: String,
     #[serde(flatten)]
-    pub(super) sum: Pair,
+    pub(crate) sum: Pair,
 }
 
 /// Whether a difference is more than noise.
 #[derive(Serialize, Clone, Copy)]
-pub(super) struct Test {
+pub(crate) struct Test {
     /// The probability that chance makes such a difference; none if there are too few values.
-    pub(super) probability: Option<f64>,
-    pub(super) significant: bool,
+    pub(crate) probability: Option<f64>,
+    pub(crate) significant: bool,
 }
 
 /// Writes a whole number without a point.
@@ -105,30 +105,30 @@ fn whole<S: Serializer>(figure: &Option<f64>, serializer: S) -> Result<S::Ok, S:
 }
 
 impl Pair {
-    pub(super) fn new([a, b]: [Option<f64>; 2]) -> Pair {
+    pub(crate) fn new([a, b]: [Option<f64>; 2]) -> Pair {
         let change = a.zip(b).filter(|(a, _)| *a != 0.0).map(|(a, b)| (b - a) / a.abs());
         Pair { a, b, change }
     }
 
-    pub(super) fn is_large(&self) -> bool {
+    pub(crate) fn is_large(&self) -> bool {
         self.change.is_none_or(|change| change.abs() >= LEAST_CHANGE)
     }
 }
 
 /// A limit, and what was found.
 #[derive(Serialize)]
-pub(super) struct LimitResult {
-    pub(super) limit: String,
+pub(crate) struct LimitResult {
+    pub(crate) limit: String,
     #[serde(flatten)]
-    pub(super) pair: Pair,
-    pub(super) exceeded: bool,
+    pub(crate) pair: Pair,
+    pub(crate) exceeded: bool,
     /// Why it cannot be checked.
-    pub(super) missing: Option<String>,
+    pub(crate) missing: Option<String>,
 }
 
 impl LimitResult {
     /// Returns the figures of both runs as text.
-    pub(super) fn says(&self) -> String {
+    pub(crate) fn says(&self) -> String {
         let text = |figure: Option<f64>| number_text(&number(figure));
         let change = change(self.pair.change);
         format!("{} before, {} after, {change}", text(self.pair.a), text(self.pair.b))
@@ -136,7 +136,7 @@ impl LimitResult {
 }
 
 /// Returns a figure as a number for people. Most are whole.
-pub(super) fn number(number: Option<f64>) -> Json {
+pub(crate) fn number(number: Option<f64>) -> Json {
     match number {
         Some(number) if number.fract() == 0.0 && number.abs() < 1e15 => Json::from(number as i64),
         Some(number) => Json::from(number),
@@ -145,7 +145,7 @@ pub(super) fn number(number: Option<f64>) -> Json {
 }
 
 /// Returns a change in percent.
-pub(super) fn change(change: Option<f64>) -> String {
+pub(crate) fn change(change: Option<f64>) -> String {
     match change {
         Some(change) if change.abs() < 1000.0 => format!("{:+.1} %", change * 100.0),
         Some(change) => format!("{:+.1e} times", change),

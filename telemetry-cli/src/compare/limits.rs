@@ -7,7 +7,7 @@ use telemetry_schema::nearest;
 use super::forms::{EventDifference, LimitResult, Pair, SpanDifference};
 
 /// Returns a message if the name of a limit is that of no event or span.
-pub(super) fn wrong_name(limit: &Limit, known: &[KnownRegistry]) -> Option<String> {
+pub(crate) fn wrong_name(limit: &Limit, known: &[KnownRegistry]) -> Option<String> {
     let names = known.iter().flat_map(|known| {
         let registry = &known.registry;
         let events = registry.events.iter().map(|event| event.name.as_str());
@@ -25,7 +25,7 @@ pub(super) fn wrong_name(limit: &Limit, known: &[KnownRegistry]) -> Option<Strin
 }
 
 /// Compares the figures of both runs with a limit.
-pub(super) fn apply(limit: &Limit, events: &[EventDifference], spans: &[SpanDifference]) -> LimitResult {
+pub(crate) fn apply(limit: &Limit, events: &[EventDifference], spans: &[SpanDifference]) -> LimitResult {
     let event = events.iter().find(|event| is_named(limit, &event.registry, &event.event));
     let span = spans.iter().find(|span| is_named(limit, &span.registry, &span.span));
     let pair = match limit.figure() {

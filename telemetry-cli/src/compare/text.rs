@@ -6,7 +6,7 @@ use crate::text::{count, grouped, number_text};
 
 impl Difference<'_> {
     /// Appends the tables, and what the stars mean.
-    pub(super) fn append_text(&self, out: &mut Vec<u8>) {
+    pub(crate) fn append_text(&self, out: &mut Vec<u8>) {
         for (letter, run) in ["A", "B"].iter().zip(&self.runs) {
             let seconds = number_text(&number(run.seconds));
             let events = count(run.events, "event");

@@ -11,7 +11,7 @@ use super::forms::{
     Difference, EventDifference, GroupDifference, Pair, RunFigures, SpanDifference, SumDifference, Test,
 };
 use super::limits;
-use super::measure::{EventFigures, Measured, Name};
+use super::measure::{EventFigures, Name, RunOf};
 use crate::input::verdict::Verdict;
 use crate::stats::grouped::Grouped;
 use crate::stats::grouping::Grouping;
@@ -20,22 +20,22 @@ use crate::stats::grouping::Grouping;
 const LEVEL: f64 = 0.01;
 
 impl<'a> Difference<'a> {
-    pub(super) fn new(
-        runs: [&Measured; 2],
-        verdicts: &'a [Verdict; 2],
+    pub(crate) fn new(
+        runs: [RunOf<'_>; 2],
+        verdicts: [&'a Verdict; 2],
         grouping: Option<&'a Grouping>,
         limits: &[Limit],
     ) -> Difference<'a> {
-        let wholes = runs.map(Measured::whole);
+        let wholes = runs.each_ref().map(RunOf::whole);
         let seconds = wholes.map(|(_, seconds)| seconds);
         let figures = |at: usize| RunFigures {
             input: runs[at].opened.inputs.names(),
             events: wholes[at].0.count,
             seconds: seconds[at],
-            completeness: &verdicts[at],
+            completeness: verdicts[at],
         };
-        let mut events = events_of(runs.map(Measured::events), seconds);
-        let mut spans = spans_of(runs.map(Measured::durations), seconds);
+        let mut events = events_of(runs.each_ref().map(RunOf::events), seconds);
+        let mut spans = spans_of(runs.each_ref().map(RunOf::durations), seconds);
         let tests = events.iter().map(|event| &event.test).chain(spans.iter().map(|span| &span.test));
         let tests = tests.filter(|test| test.probability.is_some()).count() as u64;
         let level = LEVEL / tests.max(1) as f64;
@@ -47,7 +47,7 @@ impl<'a> Difference<'a> {
             let figures = [&span.mean_ns, &span.p50_ns, &span.p90_ns, &span.p99_ns];
             span.test.significant = is_low(&span.test) && figures.iter().any(|figure| figure.is_large());
         }
-        let groups = grouping.map(|grouping| groups_of(runs, verdicts, grouping)).unwrap_or_default();
+        let groups = grouping.map(|grouping| groups_of(&runs, verdicts, grouping)).unwrap_or_default();
         let limits = limits.iter().map(|limit| limits::apply(limit, &events, &spans)).collect();
         Difference {
             version: 1,
@@ -58,18 +58,18 @@ impl<'a> Difference<'a> {
             spans,
             by: grouping.iter().flat_map(|of| of.by.iter().map(|(name, _)| name.as_str())).collect(),
             groups,
-            dropped_groups: runs.map(|run| run.groups.dropped.groups),
+            dropped_groups: runs.each_ref().map(|run| run.groups.dropped.groups),
             limits,
         }
     }
 
     /// Returns what limits lack.
-    pub(super) fn missing_limits(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn missing_limits(&self) -> impl Iterator<Item = &str> {
         self.limits.iter().filter_map(|limit| limit.missing.as_deref())
     }
 
     /// Returns the limits that are exceeded, and the figures.
-    pub(super) fn exceeded_limits(&self) -> impl Iterator<Item = (&str, String)> {
+    pub(crate) fn exceeded_limits(&self) -> impl Iterator<Item = (&str, String)> {
         self.limits.iter().filter(|limit| limit.exceeded).map(|limit| (&*limit.limit, limit.says()))
     }
 }
@@ -155,10 +155,10 @@ impl Pair {
 /// The events of a group, and its sums.
 type Group = (u64, Vec<Option<f64>>);
 
-fn groups_of(runs: [&Measured; 2], verdicts: &[Verdict; 2], grouping: &Grouping) -> Vec<GroupDifference> {
+fn groups_of(runs: &[RunOf<'_>; 2], verdicts: [&Verdict; 2], grouping: &Grouping) -> Vec<GroupDifference> {
     let mut groups: BTreeMap<Vec<String>, [Option<Group>; 2]> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {
-        let grouped = Grouped::new(&run.opened.events, grouping, &run.groups, &verdicts[at]);
+        let grouped = Grouped::new(&run.opened.events, grouping, run.groups, verdicts[at]);
         for (values, events, sums) in grouped.each() {
             let sums = sums.map(Json::as_f64).collect();
             groups.entry(values.to_vec()).or_default()[at] = Some((events, sums));

@@ -1,4 +1,4 @@
-//! The figures of one run.
+//! The figures of one run of two.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,32 +19,42 @@ use crate::term::progress::Progress;
 /// The maximum of spans that are open at once. About 240 bytes each.
 const MAX_OPEN: usize = 500_000;
 
-/// One run.
-pub(super) struct Measured {
-    pub(super) opened: Opened,
+/// A run that is read for its figures alone.
+pub(crate) struct Measured {
+    pub(crate) opened: Opened,
     tally: Tally,
     spans: spans::Tally,
     pairing: Pairing,
     selected: Selected,
-    pub(super) groups: Groups,
+    groups: Groups,
+}
+
+/// What was counted of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct RunOf<'a> {
+    pub(crate) opened: &'a Opened,
+    pub(crate) tally: &'a Tally,
+    pub(crate) spans: &'a spans::Tally,
+    pub(crate) pairing: &'a Pairing,
+    pub(crate) groups: &'a Groups,
 }
 
 /// Names of a registry, and of an event or span in it.
-pub(super) type Name = (String, String);
+pub(crate) type Name = (String, String);
 
 /// The figures of an event type.
 #[derive(Default)]
-pub(super) struct EventFigures {
-    pub(super) count: u64,
-    pub(super) bytes: u64,
+pub(crate) struct EventFigures {
+    pub(crate) count: u64,
+    pub(crate) bytes: u64,
     rate: Rate,
     /// Events for each second, in equal intervals of the run.
-    pub(super) intervals: Vec<f64>,
+    pub(crate) intervals: Vec<f64>,
 }
 
 impl Measured {
     /// Begins to read a run.
-    pub(super) fn open(common: &EventArgs, path: &Path) -> Result<Measured, Failure> {
+    pub(crate) fn open(common: &EventArgs, path: &Path) -> Result<Measured, Failure> {
         let (opened, condition) = common.open_one_for_both(path)?;
         let mut pairing = Pairing::new(MAX_OPEN, &[], false);
         let selected = Selected::new(condition, &mut pairing);
@@ -53,7 +63,7 @@ impl Measured {
     }
 
     /// Reads all events.
-    pub(super) fn read(&mut self, grouping: Option<&Grouping>) -> Result<(), Failure> {
+    pub(crate) fn read(&mut self, grouping: Option<&Grouping>) -> Result<(), Failure> {
         let Measured { opened, tally, spans, pairing, selected, groups } = self;
         let progress = Progress::of_bytes(opened.inputs.len());
         // Whether a span is certain does not matter.
@@ -75,8 +85,16 @@ impl Measured {
         Ok(())
     }
 
+    /// Returns what was counted.
+    pub(crate) fn run(&self) -> RunOf<'_> {
+        let Measured { opened, tally, spans, pairing, groups, .. } = self;
+        RunOf { opened, tally, spans, pairing, groups }
+    }
+}
+
+impl RunOf<'_> {
     /// Returns the number of all events, and the seconds from the first to the last.
-    pub(super) fn whole(&self) -> (Count, Option<f64>) {
+    pub(crate) fn whole(&self) -> (Count, Option<f64>) {
         let mut all = Count::NONE;
         self.tally.lanes.iter().flat_map(|(_, counts)| counts.iter()).for_each(|(_, one)| all.merge(one));
         let rate = self.tally.rate();
@@ -92,7 +110,7 @@ impl Measured {
     }
 
     /// Returns the figures of all event types that occurred. All versions of a registry are one.
-    pub(super) fn events(&self) -> BTreeMap<Name, EventFigures> {
+    pub(crate) fn events(&self) -> BTreeMap<Name, EventFigures> {
         let mut all: BTreeMap<Name, EventFigures> = BTreeMap::new();
         let name = |fingerprint, index: usize| {
             let known = self.opened.registries().iter().find(|known| known.fingerprint == fingerprint)?;
@@ -124,7 +142,7 @@ impl Measured {
 
     /// Returns the durations of all spans that ended. Those with values behind their name are
     /// apart, and also together, by the name in the registry.
-    pub(super) fn durations(&self) -> BTreeMap<Name, (Distribution, i64)> {
+    pub(crate) fn durations(&self) -> BTreeMap<Name, (Distribution, i64)> {
         let mut all: BTreeMap<Name, (Distribution, i64)> = BTreeMap::new();
         for (def, tally) in self.pairing.defs.iter().zip(&self.spans.spans) {
             let detailed = def.detail.as_ref().map(|_| def.declared_name());

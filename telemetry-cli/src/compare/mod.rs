@@ -1,0 +1,10 @@
+//! Two runs beside one another: their figures, and which differences are more than noise.
+//!
+//! It may use `text`, `term`, `input`, `stats` and `spans`.
+
+pub(crate) mod difference;
+pub(crate) mod forms;
+pub(crate) mod limits;
+pub(crate) mod measure;
+pub(crate) mod page;
+mod text;
