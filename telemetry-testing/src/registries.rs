@@ -176,8 +176,8 @@ fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {
     let max_len = prop_oneof![Just(DEFAULT_RUN_LEN), 1..=MAX_RUN_LEN];
     let align = prop_oneof![2 => Just(0), 1 => 1..=30u32].prop_map(|bits| 1 << bits);
     let unit = prop_oneof![Just(String::new()), "[!-~µ]([ -~µ]{0,8}[!-~])?"];
-    (select(sorts), count, max_len, align, unit, docs_or_none()).prop_map(
-        move |(sort, count, max_len, align, unit, doc)| {
+    (select(sorts), count, max_len, align, (unit, any::<bool>()), docs_or_none()).prop_map(
+        move |(sort, count, max_len, align, (unit, is_counter), doc)| {
             let mut param = Param::new(&name, sort);
             param.doc = doc;
             if sort.is_run() {
@@ -190,6 +190,7 @@ fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {
             }
             if sort.is_number() {
                 param.unit = unit;
+                param.is_counter = is_counter && count == Count::One;
             }
             param
         },

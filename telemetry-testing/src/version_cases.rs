@@ -222,6 +222,11 @@ pub const CASES: &[Case] = &[
         &["unit-given Miss.hash"],
     ),
     minor(
+        "a counter",
+        &[("unit = \"bytes\"", "unit = \"bytes\", counter = true")],
+        &["counter-changed Evicted.size"],
+    ),
+    minor(
         "a parameter names another",
         &[(KEY, "{ name = \"key\", sort = \"string\", max = 80, names = \"hash\" },")],
         &["names-changed Miss.key"],

@@ -75,7 +75,8 @@ fn doc(registry: &Registry, event: &Event) -> String {
             (Some(max), Some(len)) => format!(", {len} is at most {max}"),
             _ => String::new(),
         };
-        format!("  {name}: {} ({}{unit}{max})", param.doc, registry.sort_text(param))
+        let counter = if param.is_counter { ", a counter" } else { "" };
+        format!("  {name}: {} ({}{unit}{counter}{max})", param.doc, registry.sort_text(param))
     }));
     block(&paragraphs)
 }

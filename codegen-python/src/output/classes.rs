@@ -49,6 +49,7 @@ fn one_event(registry: &Registry, event: &Event) -> String {
         let notes = [
             comment(&param.doc),
             if param.unit.is_empty() { String::new() } else { format!("in {}", comment(&param.unit)) },
+            if param.is_counter { "a counter".to_string() } else { String::new() },
             if param.align > 1 { format!("a multiple of {}, as a rule", param.align) } else { String::new() },
             param.since.map_or(String::new(), |since| format!("absent from streams before {since}")),
         ];

@@ -20,6 +20,8 @@ pub struct Column {
     pub doc: String,
     /// The unit of its numbers: `bytes`, `ns` and so on. Empty without one.
     pub unit: String,
+    /// True for readings of something that changes over time.
+    pub is_counter: bool,
     /// The parameter type as in the registry: `u64`, `[u32; 4]`, or the name of an enum. Empty for
     /// a common column.
     pub sort: String,
@@ -133,6 +135,7 @@ impl Common {
             is_address: false,
             doc: doc.to_string(),
             unit: unit.to_string(),
+            is_counter: false,
             sort: String::new(),
             values: Vec::new(),
             source: Source::Common(self),
@@ -151,6 +154,7 @@ impl Column {
             is_address: false,
             doc: doc.into(),
             unit: String::new(),
+            is_counter: false,
             sort: String::new(),
             values: Vec::new(),
             source: Source::Side,

@@ -28,15 +28,16 @@ pub(crate) fn of_table(table: &Table) -> Pairs {
 /// Returns the keys and values of a column. Each key begins with `before` and a point.
 pub(crate) fn of_column(column: &Column, before: &str) -> Pairs {
     let values = column.values.iter().map(|value| format!("{} = {}", value.name, value.number));
-    let address = if column.is_address { "true" } else { "" };
+    let flag = |is_set: bool| if is_set { "true".to_string() } else { String::new() };
     pairs(
         before,
         [
             ("doc", &column.doc),
             ("unit", &column.unit),
+            ("counter", &flag(column.is_counter)),
             ("type", &column.sort),
             ("values", &values.collect::<Vec<_>>().join(", ")),
-            ("address", address),
+            ("address", &flag(column.is_address)),
         ],
     )
 }

@@ -212,6 +212,7 @@ impl Side {
             is_address: *name == "address",
             doc: doc.to_string(),
             unit: unit.to_string(),
+            is_counter: false,
             sort: String::new(),
             values: Vec::new(),
             source: Source::Side,

@@ -180,6 +180,7 @@ fn describe(name: String, (registry, param): (&Registry, &Param), role: Role, ty
         is_address: is_value && matches!(param.sort, Sort::Pointer | Sort::Addr),
         doc,
         unit: if is_value { param.unit.clone() } else { String::new() },
+        is_counter: is_value && param.is_counter,
         sort: registry.sort_text(param),
         values: values.unwrap_or_default(),
         source,

@@ -153,7 +153,7 @@ fn a_table_without_rows_is_a_file_with_its_columns() {
 #[test]
 fn the_footer_says_what_columns_mean() {
     let param = "{ name = \"size\", sort = \"Why\", doc = \"the size\" }, \
-                 { name = \"age\", sort = \"word\", unit = \"bytes\", doc = \"the age\" }";
+                 { name = \"age\", sort = \"word\", unit = \"bytes\", counter = true, doc = \"the age\" }";
     let types = "[types.Why]\nrepr = \"u8\"\nvalues = { Asked = 1, Full = 2 }\n";
     let registry = registry("r", "1.0.0", &(types.to_string() + &event("Sent", 1, param)));
     let why = Value::Named(telemetry_decode::EnumValue::new(1));
@@ -170,6 +170,8 @@ fn the_footer_says_what_columns_mean() {
     assert_eq!(of("telemetry.column.size.doc"), Some("the size"));
     assert_eq!(of("telemetry.column.size.values"), Some("Asked = 1, Full = 2"));
     assert_eq!(of("telemetry.column.age.unit"), Some("bytes"));
+    assert_eq!(of("telemetry.column.age.counter"), Some("true"));
+    assert_eq!(of("telemetry.column.size.counter"), None);
     assert_eq!(of("telemetry.column.age.values"), None);
     let key = format!("telemetry.registry.{:016x}", registry.fingerprint());
     assert_eq!(telemetry_schema::parse(of(&key).unwrap()).unwrap(), registry);

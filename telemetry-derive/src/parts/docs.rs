@@ -62,8 +62,9 @@ pub(crate) fn param(registry: &Registry, param: &Param) -> String {
     let unit = if param.unit.is_empty() { String::new() } else { format!(", in {}", param.unit) };
     let align =
         if param.align > 1 { format!(", as a rule a multiple of {}", param.align) } else { String::new() };
+    let counter = if param.is_counter { ", a counter" } else { "" };
     let doc = if param.doc.is_empty() { String::new() } else { format!("{} ", param.doc) };
-    format!("{doc}({sort}{unit}{align})")
+    format!("{doc}({sort}{unit}{counter}{align})")
 }
 
 /// Returns a doc as a sentence of its own.

@@ -72,6 +72,12 @@ impl<'a> Fields<'a> {
         self.get(cx, key, "`true` or `false`", DeValue::as_bool).map_or(default, Spanned::into_inner)
     }
 
+    /// Returns the place of a flag that is `true`.
+    pub(super) fn true_at(&self, cx: &mut Check, key: &str) -> Option<Range<usize>> {
+        let flag = self.get(cx, key, "`true` or `false`", DeValue::as_bool)?;
+        flag.get_ref().then(|| flag.span())
+    }
+
     pub(super) fn int(
         &self,
         cx: &mut Check,
@@ -219,6 +225,7 @@ fn example(key: &str) -> Option<&'static str> {
         "action" => Some("`action = \"alloc\"`"),
         "pointer" | "old" | "size" | "align" => Some("the name of a parameter, `\"size\"`"),
         "named_by" => Some("the name of a parameter of the begin, `\"why\"`"),
+        "counter" => Some("`counter = true`, if the number is a reading of something that changes over time"),
         "pause" => Some("`pause = true`, if the program stands still in the span"),
         "begin" | "end" => Some("the name of an event, `\"PoolInit\"`"),
         _ => None,

@@ -77,6 +77,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
             }
             unit.into_inner().to_string()
         }),
+        is_counter: false,
         align: 1,
         max_len: 0,
         names: None,
@@ -88,6 +89,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
     (param.sort, param.count) = (sort, count);
     let (align, aligned) = align(cx, fields, sort, count);
     (param.align, sound) = (align, sound && aligned);
+    param.is_counter = is_counter(cx, fields, sort, count);
     let highest = match count {
         Count::UpTo(_) => MAX_ELEMENTS,
         Count::One if sort.is_run() => MAX_RUN_LEN,
@@ -150,6 +152,16 @@ fn align(cx: &mut Check, fields: &Fields, sort: Sort, count: Count) -> (u32, boo
         return (1, false);
     }
     (number, true)
+}
+
+/// Returns true for a single number with the mark `counter`.
+fn is_counter(cx: &mut Check, fields: &Fields, sort: Sort, count: Count) -> bool {
+    let Some(place) = fields.true_at(cx, "counter") else { return false };
+    if !(sort.is_number() && count == Count::One) {
+        let message = format!("{} is a counter, but not a single number", fields.what);
+        cx.diags.error(place, message).help("leave `counter` out, or use `word`, an integer or a float");
+    }
+    true
 }
 
 /// Reads `word`, `W`, `TraceWhy`, `[u32]` or `[u32; 4]`.

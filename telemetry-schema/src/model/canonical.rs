@@ -110,9 +110,8 @@ impl Registry {
 
     /// Returns a number that practically always differs between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. It does not cover
-    /// docs, priorities, units, spans, messages, `always`, `used`, `replay`, `time`, `names`,
-    /// `numbers` and
-    /// `since`. The last one is about *older* streams.
+    /// docs, priorities, units, counters, spans, messages, `always`, `used`, `replay`, `time`,
+    /// `names`, `numbers` and `since`. The last one is about *older* streams.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())
     }
@@ -196,6 +195,9 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
         }
         if !param.unit.is_empty() {
             let _ = write!(out, ", unit = {}", quoted(&param.unit));
+        }
+        if param.is_counter {
+            out.push_str(", counter = true");
         }
         if let Some(named) = param.names.and_then(|of| event.params.get(of)) {
             let _ = write!(out, ", names = {}", quoted(&named.name));

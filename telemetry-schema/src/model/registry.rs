@@ -142,6 +142,9 @@ pub struct Param {
     pub doc: String,
     /// The unit of a number: `bytes`, `ns` and so on. Empty without one.
     pub unit: String,
+    /// True for a single number that is a reading of something that changes over time, such as the
+    /// size of a heap. Viewers draw a curve of it.
+    pub is_counter: bool,
     /// For a single pointer, address or word: the number that its values are usually multiples of.
     /// A power of two; 1 if unknown. Any value can be encoded, but one that is not a multiple takes
     /// up to nine bytes.
@@ -327,6 +330,7 @@ impl Param {
             count: Count::One,
             doc: String::new(),
             unit: String::new(),
+            is_counter: false,
             align: 1,
             max_len: if sort.is_run() { DEFAULT_RUN_LEN } else { 0 },
             names: None,

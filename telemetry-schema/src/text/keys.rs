@@ -27,7 +27,7 @@ pub const REPLAY: &[&str] = &["action", "old", "pointer", "size", "align"];
 
 /// Of a parameter.
 pub const PARAM: &[&str] =
-    &["name", "sort", "type", "max", "align", "unit", "names", "numbers", "since", "doc"];
+    &["name", "sort", "type", "max", "align", "unit", "counter", "names", "numbers", "since", "doc"];
 
 /// Of a span.
 pub const SPAN: &[&str] = &["name", "begin", "end", "key", "named_by", "pause", "doc"];

@@ -117,6 +117,7 @@ impl Change {
             | Rule::UnitGiven
             | Rule::UnitChanged
             | Rule::AlignChanged
+            | Rule::CounterChanged
             | Rule::NamesChanged
             | Rule::KindBitChanged
             | Rule::KindClockChanged

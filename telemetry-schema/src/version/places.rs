@@ -18,9 +18,9 @@ pub(super) struct Places {
 
 /// The keys whose values changes are about.
 #[rustfmt::skip]
-const KEYS: [&str; 28] = [
+const KEYS: [&str; 29] = [
     "name", "version", "doc", "bit", "clock", "repr", "flags", "value", "code", "always", "used", "replay", "kind", "sort", "max", "align",
-    "unit", "names", "numbers", "time", "since", "begin", "end", "key", "limit", "named_by", "pause", "major",
+    "unit", "counter", "names", "numbers", "time", "since", "begin", "end", "key", "limit", "named_by", "pause", "major",
 ];
 
 impl Places {

@@ -175,6 +175,9 @@ rules! {
     UnitChanged "unit-changed" Median,
         "a parameter has another unit, or no unit any longer", "the same number means something else",
         old Skips, new Skips, generic "with its old unit", python "the same";
+    CounterChanged "counter-changed" Minor,
+        "a parameter becomes a counter, or is none any longer", "it says how values are shown, and each stream has its own",
+        old Reads, new Reads, generic "shown as the stream's registry says", python "the same";
 
     NamesChanged "names-changed" Minor,
         "a parameter has another mark `names` or `numbers`", "it says how values are shown, and each stream has its own",

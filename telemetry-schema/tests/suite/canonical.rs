@@ -57,6 +57,7 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     compare("a kind's priority", true, |r| r.kinds[0].priority = 9);
     compare("a doc", true, |r| r.events[1].doc.push('x'));
     compare("a unit", true, |r| r.events[2].params[2].unit.clear());
+    compare("a counter", true, |r| r.events[2].params[2].is_counter ^= true);
     compare("names", true, |r| r.events[6].params[14].names = Some(0));
     compare("numbers", true, |r| r.events[2].params[2].numbers = "thing".to_string());
     compare("time", true, |r| r.events[2].time = Some(2));

@@ -163,6 +163,7 @@ fn sorts_are_those_of_the_list() {
     };
     enumerated("/$defs/plain_sort/enum", |_| true);
     enumerated("/$defs/run_sort/enum", |sort| sort.is_run());
+    enumerated("/$defs/counter_sort/enum", |sort| sort.is_number());
     enumerated("/$defs/type/properties/repr/enum", |sort| sort.int_range().is_some());
     enumerated("/$defs/type/then/properties/repr/enum", |sort| {
         sort.int_range().is_some_and(|range| *range.start() == 0)

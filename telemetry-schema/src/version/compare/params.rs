@@ -113,6 +113,8 @@ fn field_by_field(
     }
     let rule = if was.unit.is_empty() { Rule::UnitGiven } else { Rule::UnitChanged };
     changes.field(rule, things, "unit", &was.unit, &is.unit);
+    let mark = |param: &LockParam| if param.is_counter { "true" } else { "" };
+    changes.field(Rule::CounterChanged, things, "counter", mark(was), mark(is));
     // Every stream of this major has the parameters of an older one, whose `since` is then left
     // out.
     let was_since = was.since.filter(|since| since.major == version.major || is.since.is_some());

@@ -91,6 +91,7 @@ fn event(registry: &Registry, event: &Event) -> LockEvent {
         max: param.max(),
         align: param.align,
         unit: param.unit.clone(),
+        is_counter: param.is_counter,
         names: param.names.and_then(|of| event.params.get(of)).map_or(String::new(), |of| of.name.clone()),
         numbers: param.numbers.clone(),
         since: param.since,

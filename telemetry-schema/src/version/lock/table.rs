@@ -115,6 +115,7 @@ items! {
         align: u32 = keyed("align=", number(), 1, "a number"),
         /// Empty without one.
         unit: String = keyed("unit=", QUOTED, String::new(), "a unit in quotes"),
+        is_counter: bool = keyed("counter", YES, false, "`counter`"),
         /// Name of the parameter that it names; empty without one.
         names: String = keyed("names=", SNAKE, String::new(), "the name of a parameter"),
         /// The space of its numbers; empty without such a mark.

@@ -134,6 +134,10 @@ pub(super) const EVENTS: &[Mistake] = &[
     form("wrong_type_align", &[(UNIT, "align = \"8\"")]),
     form("unit_without_number", &[("sort = \"S\", max = 64", "sort = \"S\", unit = \"bytes\"")]),
     form("unit_not_a_word", &[("unit = \"bytes\"", "unit = \"thousands of bytes\"")]),
+    form("counter_of_text", &[("sort = \"S\", max = 64", "sort = \"S\", counter = true")]),
+    form("counter_of_an_array", &[("sort = \"[u32]\", max = 8", "sort = \"[u32]\", counter = true")]),
+    form("counter_of_an_enum", &[("sort = \"Why\"", "sort = \"Why\", counter = true")]),
+    form("wrong_type_counter", &[(UNIT, "counter = \"bytes\"")]),
     // Appended parameters.
     form("since_not_a_version", &[(UNIT, "unit = \"bytes\", since = \"1.0\"")]),
     form("since_with_zeros", &[(UNIT, "unit = \"bytes\", since = \"1.00.0\"")]),
