@@ -25,8 +25,12 @@ const EXPORTERS: [&str; 6] = [
 
 /// Runs all exporters. None takes more memory than this.
 fn check(stream: &[u8], most_mib: usize) -> Folder {
+    check_some(&EXPORTERS, stream, most_mib)
+}
+
+fn check_some(exporters: &[&str], stream: &[u8], most_mib: usize) -> Folder {
     let folder = Folder::new().with("extreme.tel", stream);
-    for exporter in EXPORTERS {
+    for exporter in exporters {
         let args = exporter.replace("FILE", "extreme.tel");
         let peak = peak(&folder, &args);
         assert!(peak < most_mib << 10, "{args}: {peak} KiB");
@@ -128,6 +132,44 @@ fn events_of_a_megabyte() {
     let files = std::fs::read_dir(folder.path("trace")).unwrap();
     let bytes: u64 = files.map(|file| file.unwrap().metadata().unwrap().len()).sum();
     assert!(bytes > EVENTS << 20, "{bytes}");
+}
+
+/// Each of several sessions has a track for each of its counters.
+#[test]
+#[ignore = "it takes a minute; run `.ci/viewers`"]
+fn thousands_of_counters() {
+    const TYPES: u16 = 100;
+    const COUNTERS: u64 = 60;
+    const SESSIONS: u64 = 4;
+    const ROUNDS: u64 = 20;
+    let params: Vec<_> = (0..COUNTERS)
+        .map(|number| format!("{{ name = \"counter_{number}\", sort = \"u64\", counter = true }}"))
+        .collect();
+    let mut registry = "registry = { name = \"meters\", version = \"1.0.0\", doc = \"meters\" }
+kinds.Meter = { bit = 0, doc = \"readings\" }\n"
+        .to_string();
+    for code in 0..TYPES {
+        registry += &format!(
+            "[[event]]\nname = \"Read{code}\"\ncode = {code}\nkind = \"Meter\"\ndoc = \"Meters\"\nparams = [{}]\n",
+            params.join(", ")
+        );
+    }
+    let registry = telemetry_schema::parse(&registry).unwrap();
+    let mut stream = Vec::new();
+    for session in 1..=SESSIONS {
+        let (mut writer, lane) = begun(session, START + session, "meters", &registry);
+        for number in 0..ROUNDS * u64::from(TYPES) {
+            let values = vec![Value::Unsigned(number); COUNTERS as usize];
+            writer.event(lane, (number % u64::from(TYPES)) as u16, 1000 * number, &values).unwrap();
+        }
+        writer.end(session, 1000 * ROUNDS * u64::from(TYPES)).unwrap();
+        stream.extend(writer.finish().unwrap());
+    }
+    let folder = check_some(&EXPORTERS[..3], &stream, 64);
+    assert_eq!(folder.run("convert -o trace.json extreme.tel").code, Some(0));
+    let trace = String::from_utf8(std::fs::read(folder.path("trace.json")).unwrap()).unwrap();
+    let readings = trace.lines().filter(|line| line.starts_with("{\"ph\":\"C\"")).count() as u64;
+    assert_eq!(readings, SESSIONS * ROUNDS * u64::from(TYPES) * COUNTERS);
 }
 
 /// Two hosts whose clocks differ by five hours: each keeps its own time.

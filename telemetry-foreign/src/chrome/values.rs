@@ -3,6 +3,7 @@
 use telemetry_decode::{Event, RawStr, Value};
 
 use crate::common::json::{address, float, number, signed, text};
+use crate::timeline::Reading;
 
 /// Appends the parameters of an event, each after its name, which is JSON already.
 #[inline]
@@ -11,6 +12,15 @@ pub(super) fn arguments(out: &mut Vec<u8>, event: &Event<'_>, names: &[Box<[u8]>
         out.extend_from_slice(name);
         put(out, event, index, &value);
         out.push(b',');
+    }
+}
+
+/// Appends a value of a counter.
+pub(super) fn reading(out: &mut Vec<u8>, reading: Reading) {
+    match reading {
+        Reading::Whole(plain) => signed(out, plain),
+        Reading::F32(x) => float(out, x.into(), format_args!("{x:?}")),
+        Reading::F64(x) => float(out, x, format_args!("{x:?}")),
     }
 }
 

@@ -1,16 +1,18 @@
 //! Writes a trace.
 
 use std::io::{self, Write};
+use std::rc::Rc;
 
 use hashbrown::HashMap;
 use telemetry_decode::{Event, Events, Session};
 
 use super::output::Output;
-use super::values::arguments;
+use super::values::{arguments, reading};
 use crate::common::json::{microseconds, number, signed, text};
 use crate::common::written::Written;
 use crate::timeline::{
-    Held, PerEvent, Process, Processes, RowKey, Rows, Span, SpanEnd, TOO_MANY, Timeline, losses,
+    Counter, Counters, Held, PerEvent, Process, Processes, RowKey, Rows, Span, SpanEnd, TOO_MANY, Timeline,
+    losses,
 };
 
 /// Writes events and spans in the JSON format of Chrome's traces.
@@ -21,6 +23,7 @@ use crate::timeline::{
 pub struct ChromeTrace<'o> {
     out: Output<'o>,
     types: PerEvent<Type>,
+    counters: Counters,
     held: Held<HeldEvent>,
     rows: Rows,
     /// Number of rows so far.
@@ -41,6 +44,7 @@ struct Type {
     params: Box<[Box<[u8]>]>,
     /// Names of its parameters where it ends a span.
     end_params: Box<[Box<[u8]>]>,
+    counters: Rc<[Counter]>,
 }
 
 /// An event that waits for its spans: its thread, and its arguments.
@@ -56,6 +60,7 @@ impl<'o> ChromeTrace<'o> {
         ChromeTrace {
             out: Output::new(out, is_compressed),
             types: PerEvent::default(),
+            counters: Counters::default(),
             held: Held::default(),
             rows: Rows::default(),
             row: 0,
@@ -71,8 +76,8 @@ impl<'o> ChromeTrace<'o> {
 impl Timeline for ChromeTrace<'_> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         let time = self.prepare(event);
-        let ChromeTrace { out, types, threads, .. } = self;
-        let Type { head, params, .. } = types.get(event, Type::new);
+        let ChromeTrace { out, types, counters, threads, .. } = self;
+        let Type { head, params, counters, .. } = types.get(event, |event| Type::new(event, counters));
         let thread = threads.get(&(event.session().id, event.thread()));
         let to = &mut out.buffer;
         open(to, "i");
@@ -84,13 +89,19 @@ impl Timeline for ChromeTrace<'_> {
         to.extend_from_slice(b",\"args\":{");
         arguments(to, event, params);
         close(to);
+        if !counters.is_empty() {
+            let counters = counters.clone();
+            self.readings(event, time, &counters);
+        }
         self.written.events += 1;
-        out.relieve()
+        self.out.relieve()
     }
 
     fn hold(&mut self, number: u64, begins: u32, ends: u32, event: &Event<'_>) -> io::Result<()> {
-        self.prepare(event);
-        let Type { params, end_params, .. } = self.types.get(event, Type::new);
+        let time = self.prepare(event);
+        let ChromeTrace { types, counters, .. } = self;
+        let Type { params, end_params, counters, .. } = types.get(event, |event| Type::new(event, counters));
+        let counters = (!counters.is_empty()).then(|| counters.clone());
         let made = |spans: u32, names: &[Box<[u8]>]| {
             let mut out = Vec::new();
             if spans > 0 {
@@ -106,8 +117,11 @@ impl Timeline for ChromeTrace<'_> {
             self.written.leave_out(TOO_MANY);
         }
         self.held.put(number, begins + ends, held, bytes);
+        if let Some(counters) = counters {
+            self.readings(event, time, &counters);
+        }
         self.written.events += 1;
-        Ok(())
+        self.out.relieve()
     }
 
     fn span(&mut self, span: &Span<'_>) -> io::Result<()> {
@@ -232,6 +246,24 @@ fn close(out: &mut Vec<u8>) {
 }
 
 impl ChromeTrace<'_> {
+    /// Writes the values of an event that are readings of counters.
+    fn readings(&mut self, event: &Event<'_>, time: i64, counters: &[Counter]) {
+        let thread = self.threads.get(&(event.session().id, event.thread())).map_or(&[][..], |thread| thread);
+        let to = &mut self.out.buffer;
+        for counter in counters {
+            let Some(value) = counter.reading(event) else { continue };
+            open(to, "C");
+            to.extend_from_slice(thread);
+            to.extend_from_slice(b"\"ts\":");
+            microseconds(to, time);
+            to.extend_from_slice(b",\"name\":");
+            text(to, counter.name.as_bytes());
+            to.extend_from_slice(b",\"args\":{\"value\":");
+            reading(to, value);
+            close(to);
+        }
+    }
+
     /// Describes the thread of an event, if it is new. Returns the time of the event.
     #[inline]
     fn prepare(&mut self, event: &Event<'_>) -> i64 {
@@ -301,7 +333,7 @@ impl ChromeTrace<'_> {
 }
 
 impl Type {
-    fn new(event: &Event<'_>) -> Type {
+    fn new(event: &Event<'_>, counters: &mut Counters) -> Type {
         let params = &event.schema().params;
         let name = |name: &str| {
             let mut out = Vec::new();
@@ -317,6 +349,7 @@ impl Type {
             head: head.into(),
             params: params.iter().map(|param| name(&param.name)).collect(),
             end_params: params.iter().map(|param| name(&format!("end_{}", param.name))).collect(),
+            counters: counters.of(event),
         }
     }
 }

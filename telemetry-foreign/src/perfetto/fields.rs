@@ -20,8 +20,13 @@ pub(super) mod packet {
     pub(crate) const TRACK_DESCRIPTOR: u32 = 60;
 }
 
-/// `TracePacket.SequenceFlags`
+/// Sequences of packets, and `TracePacket.SequenceFlags`
 pub(super) mod sequence {
+    /// Events and spans.
+    pub(crate) const EVENTS: u64 = 1;
+    /// Losses.
+    pub(crate) const LOSSES: u64 = 2;
+
     pub(crate) const CLEARED: u64 = 1;
     pub(crate) const NEEDS_STATE: u64 = 2;
 }
@@ -52,11 +57,21 @@ pub(super) mod track {
     pub(crate) const PROCESS: u32 = 3;
     pub(crate) const THREAD: u32 = 4;
     pub(crate) const PARENT: u32 = 5;
+    pub(crate) const COUNTER: u32 = 8;
 
     pub(crate) const PID: u32 = 1;
     pub(crate) const PROCESS_NAME: u32 = 6;
     pub(crate) const TID: u32 = 2;
     pub(crate) const THREAD_NAME: u32 = 5;
+}
+
+/// `CounterDescriptor` and its units
+pub(super) mod counter {
+    pub(crate) const UNIT: u32 = 3;
+    pub(crate) const UNIT_NAME: u32 = 6;
+
+    pub(crate) const NANOSECONDS: u64 = 1;
+    pub(crate) const BYTES: u64 = 3;
 }
 
 /// `TrackEvent` and its types
@@ -67,10 +82,13 @@ pub(super) mod event {
     pub(crate) const NAME: u32 = 10;
     pub(crate) const TRACK: u32 = 11;
     pub(crate) const TEXT: u32 = 23;
+    pub(crate) const INTEGER: u32 = 30;
+    pub(crate) const DOUBLE: u32 = 44;
 
     pub(crate) const BEGIN: u64 = 1;
     pub(crate) const END: u64 = 2;
     pub(crate) const INSTANT: u64 = 3;
+    pub(crate) const READING: u64 = 4;
 }
 
 /// `DebugAnnotation`

@@ -8,6 +8,7 @@
 mod fields;
 mod names;
 mod packets;
+mod tracks;
 mod values;
 mod write;
 

@@ -1,45 +1,37 @@
 //! Writes a trace.
 
 use std::io::{self, Write};
+use std::rc::Rc;
 
-use hashbrown::HashMap;
 use telemetry_decode::{Event, Events, Session};
 
-use super::fields::{annotation, clock, defaults, event, packet, sequence, track};
+use super::fields::{annotation, clock, defaults, event, packet, sequence};
 use super::names::Names;
 use super::packets::Packets;
+use super::tracks::Tracks;
 use super::values::{annotation, annotations};
-use crate::common::proto::{bytes, message, number};
+use crate::common::proto::{bytes, fixed, message, number};
 use crate::common::written::Written;
 use crate::timeline::{
-    Held, PerEvent, Process, Processes, RowKey, Rows, Span, SpanEnd, TOO_MANY, Timeline, losses,
+    Counter, Counters, Held, PerEvent, Reading, RowKey, Span, SpanEnd, TOO_MANY, Timeline, losses,
 };
-
-/// The sequence of packets with events and spans.
-const EVENTS: u64 = 1;
-
-/// The sequence of packets with losses.
-const LOSSES: u64 = 2;
 
 /// Writes events and spans as a trace for Perfetto.
 ///
 /// Each session is a process. Its spans are slices, of the thread that began them or on rows of
 /// their own. Other events are instants. Parameters are arguments; those of the event that ends a
-/// span are named `end_NAME`. The time of the trace is that since 1970, in nanoseconds, so sessions
-/// of several hosts stand where their clocks say. What is missing stands on tracks `lost`.
+/// span are named `end_NAME`. Those with the mark `counter` are values of counter tracks, too. The
+/// time of the trace is that since 1970, in nanoseconds, so sessions of several hosts stand where
+/// their clocks say. What is missing stands on tracks `lost`.
 pub struct PerfettoTrace<'o> {
     packets: Packets<'o>,
     names: Names,
     types: PerEvent<Type>,
+    counters: Counters,
     held: Held<HeldEvent>,
-    rows: Rows,
-    processes: Processes,
-    /// Numbers of the tracks of sessions, and of threads.
-    of_sessions: HashMap<u64, u64>,
-    of_threads: HashMap<(u64, u32), u64>,
+    tracks: Tracks,
     /// Key and track of the last thread.
     last_thread: ((u64, u32), u64),
-    tracks: u64,
     /// The time of the last packet that counts from the one before; none before the first.
     now: Option<i64>,
     /// The latest time.
@@ -54,6 +46,7 @@ struct Type {
     params: Box<[u64]>,
     /// Names of its parameters where it ends a span.
     end_params: Box<[u64]>,
+    counters: Rc<[Counter]>,
 }
 
 /// An event that waits for its spans.
@@ -70,13 +63,10 @@ impl<'o> PerfettoTrace<'o> {
             packets: Packets::new(out),
             names: Names::default(),
             types: PerEvent::default(),
+            counters: Counters::default(),
             held: Held::default(),
-            rows: Rows::default(),
-            processes: Processes::default(),
-            of_sessions: HashMap::new(),
-            of_threads: HashMap::new(),
+            tracks: Tracks::default(),
             last_thread: ((0, u32::MAX), 0),
-            tracks: 0,
             now: None,
             last: i64::MIN,
             written: Written::default(),
@@ -90,12 +80,14 @@ impl Timeline for PerfettoTrace<'_> {
         let time = of.wall_ns();
         let step = self.step(time)?;
         self.last = self.last.max(time);
-        let PerfettoTrace { types, names, packets, .. } = self;
-        let Type { name, category, params, .. } = types.get(of, |of| Type::new(of, names));
+        let PerfettoTrace { types, counters, names, packets, .. } = self;
+        let Type { name, category, params, counters, .. } =
+            types.get(of, |of| Type::new(of, names, counters));
         let (name, category) = (*name, *category);
+        let counters = (!counters.is_empty()).then(|| counters.clone());
         packets.push(|out| {
             number(out, packet::TIMESTAMP, step);
-            number(out, packet::SEQUENCE, EVENTS);
+            number(out, packet::SEQUENCE, sequence::EVENTS);
             number(out, packet::SEQUENCE_FLAGS, sequence::NEEDS_STATE);
             message(out, packet::TRACK_EVENT, |out| {
                 number(out, event::TYPE, event::INSTANT);
@@ -106,6 +98,9 @@ impl Timeline for PerfettoTrace<'_> {
             });
             names.put_new(out);
         })?;
+        if let Some(counters) = counters {
+            self.readings(of, &counters)?;
+        }
         self.written.events += 1;
         Ok(())
     }
@@ -116,8 +111,10 @@ impl Timeline for PerfettoTrace<'_> {
             self.step(time)?;
         }
         self.last = self.last.max(time);
-        let PerfettoTrace { types, names, .. } = self;
-        let Type { params, end_params, .. } = types.get(event, |event| Type::new(event, names));
+        let PerfettoTrace { types, counters, names, .. } = self;
+        let Type { params, end_params, counters, .. } =
+            types.get(event, |event| Type::new(event, names, counters));
+        let counters = (!counters.is_empty()).then(|| counters.clone());
         let mut arguments = |spans: u32, params: &[u64]| {
             let mut out = Vec::new();
             if spans > 0 {
@@ -133,12 +130,15 @@ impl Timeline for PerfettoTrace<'_> {
             self.written.leave_out(TOO_MANY);
         }
         self.held.put(number, begins + ends, held, bytes);
+        if let Some(counters) = counters {
+            self.readings(event, &counters)?;
+        }
         self.written.events += 1;
         Ok(())
     }
 
     fn span(&mut self, span: &Span<'_>) -> io::Result<()> {
-        let start = self.processes.get(span.session).map_or(0, |process| process.start);
+        let start = self.tracks.start_of(span.session);
         let Span { def, begin, .. } = *span;
         let from = begin.ns.saturating_add(start);
         let (until, end, is_certain) = match span.end {
@@ -213,7 +213,7 @@ impl PerfettoTrace<'_> {
         let is_first = self.now.is_none();
         self.now = Some(time);
         self.packets.push(|out| {
-            number(out, packet::SEQUENCE, EVENTS);
+            number(out, packet::SEQUENCE, sequence::EVENTS);
             if is_first {
                 number(out, packet::SEQUENCE_FLAGS, sequence::CLEARED);
             }
@@ -244,72 +244,39 @@ impl PerfettoTrace<'_> {
     fn track(&mut self, event: &Event<'_>) -> io::Result<u64> {
         let key = (event.session().id, event.thread());
         if self.last_thread.0 != key {
-            self.last_thread = (key, self.find_track(event.session(), event.thread())?);
+            self.last_thread = (key, self.tracks.thread(&mut self.packets, event.session(), event.thread())?);
         }
         Ok(self.last_thread.1)
     }
 
-    /// Returns the track of a thread, and describes it first if it is new.
-    fn find_track(&mut self, session: &Session, thread: u32) -> io::Result<u64> {
-        if let Some(track) = self.of_threads.get(&(session.id, thread)) {
-            return Ok(*track);
+    /// Writes the values of an event that are readings of counters.
+    fn readings(&mut self, of: &Event<'_>, counters: &[Counter]) -> io::Result<()> {
+        for counter in counters {
+            let Some(reading) = counter.reading(of) else { continue };
+            let track = self.tracks.counter(&mut self.packets, of.session(), counter)?;
+            let step = self.step(of.wall_ns())?;
+            self.packets.push(|out| {
+                number(out, packet::TIMESTAMP, step);
+                number(out, packet::SEQUENCE, sequence::EVENTS);
+                number(out, packet::SEQUENCE_FLAGS, sequence::NEEDS_STATE);
+                message(out, packet::TRACK_EVENT, |out| {
+                    number(out, event::TYPE, event::READING);
+                    number(out, event::TRACK, track);
+                    match reading {
+                        Reading::Whole(value) => number(out, event::INTEGER, value as u64),
+                        Reading::F32(value) => fixed(out, event::DOUBLE, f64::from(value).to_bits()),
+                        Reading::F64(value) => fixed(out, event::DOUBLE, value.to_bits()),
+                    }
+                });
+            })?;
         }
-        let parent = self.session_track(session)?;
-        let track = match thread {
-            // What no thread did.
-            0 => parent,
-            _ => {
-                let tid = self.processes.tid(session, thread);
-                let pid = self.processes.get(session.id).map_or(0, |process| process.pid);
-                self.describe(|out, track| {
-                    number(out, track::UUID, track);
-                    number(out, track::PARENT, parent);
-                    message(out, track::THREAD, |out| {
-                        number(out, track::PID, pid.into());
-                        number(out, track::TID, tid.into());
-                        if let Some(name) = session.thread_name(thread) {
-                            bytes(out, track::THREAD_NAME, name.as_bytes());
-                        }
-                    });
-                })?
-            }
-        };
-        self.of_threads.insert((session.id, thread), track);
-        Ok(track)
-    }
-
-    /// Returns the track of a session, and describes it first if it is new.
-    fn session_track(&mut self, session: &Session) -> io::Result<u64> {
-        if let Some(track) = self.of_sessions.get(&session.id) {
-            return Ok(*track);
-        }
-        let Process { pid, name, .. } = self.processes.add(session).clone();
-        let track = self.describe(|out, track| {
-            number(out, track::UUID, track);
-            message(out, track::PROCESS, |out| {
-                number(out, track::PID, pid.into());
-                bytes(out, track::PROCESS_NAME, name.as_bytes());
-            });
-        })?;
-        self.of_sessions.insert(session.id, track);
-        Ok(track)
-    }
-
-    /// Writes the description of a new track, and returns its number.
-    fn describe(&mut self, write: impl FnOnce(&mut Vec<u8>, u64)) -> io::Result<u64> {
-        self.tracks += 1;
-        let track = self.tracks;
-        self.packets.push(|out| {
-            number(out, packet::SEQUENCE, EVENTS);
-            message(out, packet::TRACK_DESCRIPTOR, |out| write(out, track));
-        })?;
-        Ok(track)
+        Ok(())
     }
 
     /// Returns a row for a span that does not nest on its thread.
     fn row(&mut self, span: &Span<'_>, thread: u64, from: i64, until: i64) -> io::Result<u64> {
         let parent = match span.has_key {
-            true => self.of_sessions.get(&span.session).copied().unwrap_or_default(),
+            true => self.tracks.of_session(span.session),
             false => thread,
         };
         let key = RowKey {
@@ -317,30 +284,17 @@ impl PerfettoTrace<'_> {
             thread: (!span.has_key).then_some(span.begin.thread),
             def: span.def,
         };
-        self.named_row(key, from, until, parent, span.name)
-    }
-
-    fn named_row(&mut self, key: RowKey, from: i64, until: i64, parent: u64, name: &str) -> io::Result<u64> {
-        let new = self.tracks + 1;
-        let row = self.rows.take(key, from, until, || new);
-        if row == new {
-            self.describe(|out, track| {
-                number(out, track::UUID, track);
-                number(out, track::PARENT, parent);
-                bytes(out, track::NAME, name.as_bytes());
-            })?;
-        }
-        Ok(row)
+        self.tracks.row(&mut self.packets, key, [from, until], (parent, span.name))
     }
 
     /// Writes what is missing on tracks of its own.
     fn write_losses(&mut self, events: &Events<'_>) -> io::Result<()> {
         for lost in losses(events, self.last) {
-            let thread = self.find_track(lost.session, lost.thread)?;
+            let thread = self.tracks.thread(&mut self.packets, lost.session, lost.thread)?;
             let key = RowKey { session: lost.session.id, thread: Some(lost.thread), def: usize::MAX };
-            let track = self.named_row(key, lost.from, lost.until, thread, "lost")?;
+            let track = self.tracks.row(&mut self.packets, key, [lost.from, lost.until], (thread, "lost"))?;
             self.packets.push(|out| {
-                at_of(out, lost.from, LOSSES);
+                at_of(out, lost.from, sequence::LOSSES);
                 number(out, packet::PREVIOUS_DROPPED, 1);
                 message(out, packet::TRACK_EVENT, |out| {
                     number(out, event::TYPE, event::BEGIN);
@@ -364,7 +318,7 @@ impl PerfettoTrace<'_> {
                 });
             })?;
             self.packets.push(|out| {
-                at_of(out, lost.until, LOSSES);
+                at_of(out, lost.until, sequence::LOSSES);
                 message(out, packet::TRACK_EVENT, |out| {
                     number(out, event::TYPE, event::END);
                     number(out, event::TRACK, track);
@@ -381,25 +335,26 @@ impl PerfettoTrace<'_> {
             self.step(i64::try_from(start).unwrap_or(i64::MAX))?;
             self.last = self.last.max(self.now.unwrap_or_default());
         }
-        sessions.iter().try_for_each(|session| self.session_track(session).map(drop))
+        sessions.iter().try_for_each(|session| self.tracks.session(&mut self.packets, session).map(drop))
     }
 }
 
 impl Type {
-    fn new(event: &Event<'_>, names: &mut Names) -> Type {
+    fn new(event: &Event<'_>, names: &mut Names, counters: &mut Counters) -> Type {
         let params = &event.schema().params;
         Type {
             name: names.event(event.name()),
             category: names.category(&event.kind().name),
             params: params.iter().map(|param| names.annotation(&param.name)).collect(),
             end_params: params.iter().map(|param| names.annotation(&format!("end_{}", param.name))).collect(),
+            counters: counters.of(event),
         }
     }
 }
 
 /// Begins a packet of a span, whose time does not count from the packet before.
 fn at(out: &mut Vec<u8>, time: i64) {
-    at_of(out, time, EVENTS);
+    at_of(out, time, sequence::EVENTS);
     number(out, packet::SEQUENCE_FLAGS, sequence::NEEDS_STATE);
 }
 

@@ -3,6 +3,7 @@
 //! May use: `common`. Never: know the bytes of a format, or pair the begins and ends of spans. Its
 //! caller passes pairs.
 
+mod counters;
 mod held;
 mod loss;
 mod per_event;
@@ -10,6 +11,7 @@ mod processes;
 mod rows;
 mod span;
 
+pub(crate) use counters::{Counter, Counters, Reading};
 pub(crate) use held::{Held, TOO_MANY};
 pub(crate) use loss::losses;
 pub(crate) use per_event::PerEvent;

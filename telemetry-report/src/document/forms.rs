@@ -82,6 +82,7 @@ pub(super) struct ParamForm {
     #[serde(rename = "type")]
     pub(super) ty: String,
     pub(super) unit: String,
+    pub(super) is_counter: bool,
     pub(super) doc: String,
 }
 

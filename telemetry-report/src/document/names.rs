@@ -101,7 +101,13 @@ impl Source<'_> {
             Count::One => sort,
             _ => format!("list of {sort}"),
         };
-        ParamForm { name: param.name.clone(), ty, unit: param.unit.clone(), doc: param.doc.clone() }
+        ParamForm {
+            name: param.name.clone(),
+            ty,
+            unit: param.unit.clone(),
+            is_counter: param.is_counter,
+            doc: param.doc.clone(),
+        }
     }
 
     pub(super) fn kind(&self, fingerprint: u64, bit: u8) -> KindForm {

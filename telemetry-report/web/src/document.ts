@@ -146,6 +146,8 @@ export interface Param {
   /** As in `events.toml`: `u32`, `pointer`, `Why`. */
   type: string;
   unit: string;
+  /** A reading of something that changes over time. */
+  is_counter: boolean;
   doc: string;
 }
 

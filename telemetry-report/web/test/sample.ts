@@ -18,7 +18,13 @@ function gcTypes(run: Run): void {
     { ...gc, name: "bench", doc: "The benchmark itself.", is_runtime: false },
     { ...own, name: "runtime", doc: "The framework's own events.", is_runtime: true },
   ];
-  const param = (name: string, type: string, unit: string, doc: string) => ({ name, type, unit, doc });
+  const param = (name: string, type: string, unit: string, doc: string) => ({
+    name,
+    type,
+    unit,
+    is_counter: false,
+    doc,
+  });
   const add = (name: string, kind: number, doc: string, ...params: Report["events"][number]["params"]) =>
     run.events.push({
       name,

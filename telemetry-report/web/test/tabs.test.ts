@@ -6,7 +6,7 @@ import { barAxis, logAxis, roundSizes, tidy } from "../src/tabs/axes";
 import { lossNote, selfTimes } from "../src/tabs/common";
 import { foundRows, rowsOf } from "../src/tabs/rows";
 import { heatsOf, spanRows } from "../src/tabs/spans";
-import { levels, totalsOf } from "../src/tabs/totals";
+import { curveOf, levels, totalsOf } from "../src/tabs/totals";
 import { addsUp, hasFrequent } from "../src/tabs/values";
 import {
   type Filter,
@@ -191,6 +191,22 @@ test("sums have a meaning where the unit adds up", () => {
   for (const unit of ["", "%", "MHz", "bytes/s", "events per second", "°C"])
     assert.ok(!addsUp(unit, "u64"), unit);
   assert.ok(!addsUp("bytes", "pointer"));
+});
+
+test("a counter is one curve of all threads", () => {
+  const of = (rows: [number, number, unknown][]) =>
+    curveOf({ ...SAMPLES.slow(), sample: [{ event: 0, every: 1, total: rows.length, rows }] }, 0, 0);
+  const curve = of([
+    [5, 0, 7],
+    [10, 1, "9007199254740993"],
+    [1, 0, null],
+    [4, 0, "NaN"],
+    [5, 1, 3],
+  ])!;
+  assert.deepEqual(curve.at, [5, 15, 25]);
+  assert.deepEqual([...levels(curve, 10, 39)], [7, 2 ** 53, 3, 3]);
+  assert.equal(of([[5, 0, 7], [5, 0, -1]]), null);
+  assert.equal(of([]), null);
 });
 
 test("a running total is told by values that never fall on a thread", () => {

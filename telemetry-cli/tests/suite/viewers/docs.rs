@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use serde_json::Value as Json;
+
+use super::counters;
 use super::trace_processor::{folder, query};
 use crate::run::Folder;
 use crate::spans;
@@ -9,24 +12,35 @@ use crate::spans;
 #[test]
 fn the_queries_of_the_page_have_their_results() {
     let Some(engine) = folder() else { return };
-    let folder = Folder::new().with("spans.tel", spans::stream());
-    assert_eq!(folder.run("convert --to perfetto -o trace.pftrace spans.tel").code, Some(0));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/exports.md");
     let page = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = page.split_once("```sql\n").unwrap();
-    let (sql, rest) = rest.split_once("```\n\n").unwrap();
-    let (table, after) = rest.split_once("\n\n").unwrap_or((rest.trim_end(), ""));
-    let head: Vec<_> = table.lines().take(2).collect();
-    let columns: Vec<_> = head[0].trim_matches(['|', ' ']).split(" | ").collect();
-    let mut fresh = head.join("\n");
-    for row in query(&engine, &folder.path("trace.pftrace"), &[sql]) {
-        let values = columns.iter().map(|column| row[column].to_string().trim_matches('"').to_string());
-        fresh += &format!("\n| {} |", values.collect::<Vec<_>>().join(" | "));
+    let mut pieces = page.split("```sql\n");
+    let mut fresh = pieces.next().unwrap().to_string();
+    let streams = [spans::stream(), counters::stream()];
+    let mut number = 0;
+    for (piece, stream) in pieces.zip(streams) {
+        let folder = Folder::new().with("stream.tel", &stream);
+        assert_eq!(folder.run("convert --to perfetto -o trace.pftrace stream.tel").code, Some(0));
+        let (sql, rest) = piece.split_once("```\n\n").unwrap();
+        let (table, after) = rest.split_once("\n\n").unwrap();
+        let head: Vec<_> = table.lines().take(2).collect();
+        let columns: Vec<_> = head[0].trim_matches(['|', ' ']).split(" | ").collect();
+        fresh += &format!("```sql\n{sql}```\n\n{}", head.join("\n"));
+        for row in query(&engine, &folder.path("trace.pftrace"), &[sql]) {
+            let values = columns.iter().map(|column| match &row[column] {
+                Json::Null => String::new(),
+                Json::String(text) => text.clone(),
+                value => value.to_string(),
+            });
+            fresh += &format!("\n| {} |", values.collect::<Vec<_>>().join(" | "));
+        }
+        fresh += &format!("\n\n{after}");
+        number += 1;
     }
-    if table == fresh {
+    assert_eq!(number, 2);
+    if page == fresh {
         return;
     }
     assert!(std::env::var_os("UPDATE_DOCS").is_some(), "docs/exports.md is out of date: {fresh}");
-    let after = if after.is_empty() { "\n".to_string() } else { format!("\n\n{after}") };
-    std::fs::write(&path, format!("{before}```sql\n{sql}```\n\n{fresh}{after}")).unwrap();
+    std::fs::write(&path, fresh).unwrap();
 }

@@ -1,6 +1,7 @@
 //! Files for the viewers of others, read by independent programs: the same numbers as in our own
 //! commands.
 
+mod counters;
 mod ctf;
 mod docs;
 mod expected;

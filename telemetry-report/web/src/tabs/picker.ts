@@ -26,7 +26,7 @@ export function picker(
     const items = view.report.events.flatMap((type, at) => {
       if (!view.has(at) || type.params.length === 0) return [];
       const isWhole = type.name.toLowerCase().includes(words);
-      const params = type.params.flatMap(({ name, unit, doc, type: sort }, i) => {
+      const params = type.params.flatMap(({ name, unit, doc, is_counter, type: sort }, i) => {
         if (!isWhole && !name.toLowerCase().includes(words)) return [];
         return [
           element(
@@ -37,7 +37,7 @@ export function picker(
               "aria-pressed": String(at === event && i === param),
               "data-test": `value-${at}-${i}`,
               onclick: () => choose(at, i),
-              title: [sort + (unit && `, in ${unit}`), doc].filter(Boolean).join("\n"),
+              title: [sort + (unit && `, in ${unit}`) + (is_counter ? ", a counter" : ""), doc].filter(Boolean).join("\n"),
             },
             cut(name, 60),
             unit && element("span", { class: "note" }, ` ${cut(unit, 20)}`),

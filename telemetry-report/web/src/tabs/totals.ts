@@ -54,6 +54,24 @@ function findTotals(report: Report, event: number, param: number): Total[] | nul
   return steps >= LEAST_STEPS && rises >= steps * LEAST_RISES && !isMixed ? [...threads.values()] : null;
 }
 
+/**
+ * Returns the values of a counter, which is one for all threads; null if the picture, which begins at
+ * zero, cannot show them.
+ */
+export function curveOf(report: Report, event: number, param: number): Total | null {
+  const total: Total = { thread: 0, at: [], values: [] };
+  let at = 0;
+  for (const [since, , ...params] of report.sample.find((one) => one.event === event)?.rows ?? []) {
+    at += since;
+    const value = Number(params[param] ?? NaN);
+    if (value < 0) return null;
+    if (!Number.isFinite(value)) continue;
+    total.at.push(at);
+    total.values.push(value);
+  }
+  return total.values.length > 0 ? total : null;
+}
+
 /** Returns the last value up to the end of each interval. */
 export function levels({ at, values }: Total, width: Ns, until: Ns): Float64Array {
   const all = new Float64Array(Math.floor(until / width) + 1);

@@ -1,9 +1,9 @@
 /** The tab of values: the distribution of a parameter, over time too, and its frequent values. */
 
 import { color, eventColor } from "../color";
-import type { Heat, Report, Stats } from "../document";
+import type { Heat, Param, Report, Stats } from "../document";
 import { element, replace, table } from "../dom";
-import { count, cut, escape, percent, value as valueText } from "../format";
+import { count, cut, escape, percent, time, value as valueText } from "../format";
 import { percentile, spreadOf } from "../heat";
 import { statsOf } from "../names";
 import type { Tab, View } from "../view";
@@ -14,7 +14,7 @@ import { histogram } from "./histogram";
 import { picker } from "./picker";
 import { heatsOf } from "./spans";
 import { timeline } from "./timeline";
-import { levels, totalsOf } from "./totals";
+import { curveOf, levels, totalsOf } from "./totals";
 
 /** Threads with a line in the picture of a running total. */
 const MOST_LINES = 8;
@@ -28,6 +28,10 @@ const NO_SUM =
 /** Tells whether sums of the parameter have a meaning. */
 export function addsUp(unit: string, type: string): boolean {
   return unit !== "" && !NO_SUM.test(unit) && !/^(pointer|addr)/.test(type);
+}
+
+function isSum({ unit, type, is_counter }: Param): boolean {
+  return !is_counter && addsUp(unit, type);
 }
 
 function figuresOf(report: Report, event: number, param: number): Figures | undefined {
@@ -90,7 +94,7 @@ export function hasFrequent({ top, top_error }: Figures): boolean {
   return top.some(({ count, share }) => (share > 0.001 || count > top_error) && (count > 1 || share > 0.1));
 }
 
-/** Chooses what is shown first: a parameter with numbers that add up, of a frequent event. */
+/** Chooses what is shown first: a parameter that is a counter or adds up, of a frequent event. */
 function firstOf(view: View): [number, number] {
   let best: [number, number] = [-1, -1];
   let most = -1;
@@ -101,7 +105,7 @@ function firstOf(view: View): [number, number] {
       const score =
         (view.report.kinds[type.kind]?.is_runtime ? 0 : 4) +
         (hasHeat ? 2 : 0) +
-        (addsUp(param.unit, param.type) ? 1 : 0) +
+        (param.is_counter || isSum(param) ? 1 : 0) +
         of / (of + 1e6) -
         (view.has(event) ? 0 : 8);
       if (score > most) [most, best] = [score, [event, at]];
@@ -131,8 +135,9 @@ export const values: Tab = {
       );
     const heats = () => all().heats.map((one) => one.heat);
     const losses = () => view.losses().filter((loss) => loss.kind === null || loss.kind === type().kind);
-    const totals = () => (addsUp(of().unit, of().type) ? totalsOf(report, event, param) : null);
-    const isSummed = () => addsUp(of().unit, of().type) && !totals();
+    const totals = () => (isSum(of()) ? totalsOf(report, event, param) : null);
+    const curve = () => (of().is_counter ? curveOf(report, event, param) : null);
+    const isSummed = () => isSum(of()) && !totals();
     const spread = () => spreadOf(heats(), view.range.from, view.range.until);
     const data = () => ({
       heats: heats(),
@@ -211,6 +216,31 @@ export const values: Tab = {
       }),
       140,
     );
+    const course = timeline(
+      "value-curve",
+      "Counter",
+      () => ({
+        width: heats()[0]?.width ?? 1,
+        range: view.range,
+        isStacked: false,
+        losses: losses(),
+        isBinary: isBinary(of().unit),
+        read: reader(of().unit),
+        series: [curve()].flatMap((one) =>
+          one
+            ? [
+                {
+                  name: cut(of().name, 40),
+                  color: eventColor(report, event),
+                  values: levels(one, heats()[0]?.width ?? 1, report.duration),
+                  isArea: true,
+                },
+              ]
+            : [],
+        ),
+      }),
+      140,
+    );
     const head = element("h3", { "data-test": "chosen-value" });
     const summary = element("p", { "data-test": "value-summary" });
     const frequent = element("div");
@@ -223,14 +253,14 @@ export const values: Tab = {
     const update = () => {
       if (!view.has(event)) [event, param] = firstOf(view);
       list.update();
-      const { unit, doc, name } = of();
+      const { unit, doc, name, is_counter } = of();
       replace(
         head,
         `${cut(type().name, 60)} · ${cut(name, 60)}`,
         element(
           "span",
           { class: "note" },
-          ` ${[unit && `in ${cut(unit, 40)}`, cut(doc, 200)].filter(Boolean).join(", ")}`,
+          ` ${[is_counter && "counter", unit && `in ${cut(unit, 40)}`, cut(doc, 200)].filter(Boolean).join(", ")}`,
         ),
       );
       const now = spread();
@@ -272,6 +302,14 @@ export const values: Tab = {
           "the last value of each thread",
         );
       }
+      course.node.hidden = now.count === 0 || !curve();
+      if (!course.node.hidden) {
+        const { every } = report.sample.find((one) => one.event === event)!;
+        course.update(
+          `the last value of each ${time(width)}`,
+          every > 1 ? `of 1 of ${count(every)} events` : "the last value of each interval",
+        );
+      }
       perSecond.node.hidden = now.count === 0 || !isSummed();
       if (!perSecond.node.hidden)
         perSecond.update(
@@ -305,6 +343,7 @@ export const values: Tab = {
           {},
           head,
           summary,
+          course.node,
           map.node,
           element("div", { class: "pair" }, bars.node, frequent),
           perSecond.node,
