@@ -252,8 +252,8 @@ fn names_are_bounded() {
     assert_eq!(labels.name_of_pointer(5_000, 0), Some(AddressName::Text("\u{fffd}\u{fffd}")));
 }
 
-/// Two threads name a pointer at one clock reading. The name of the higher thread counts, and within
-/// a thread the last one, in whatever order the blocks stand in the stream.
+/// Two threads name a pointer at one clock reading. The name of the higher thread counts, and
+/// within a thread the last one, in whatever order the blocks stand in the stream.
 #[test]
 fn a_tie_does_not_depend_on_the_order_of_blocks() {
     let registry = parse(NAMES).unwrap();
