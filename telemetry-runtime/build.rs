@@ -8,6 +8,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=TELEMETRY_VARIETY");
     println!("cargo::rustc-check-cfg=cfg(telemetry_variety, values(\"cool\", \"hot\", \"rash\"))");
     println!("cargo::rustc-check-cfg=cfg(loom)");
+    println!("cargo::rustc-check-cfg=cfg(telemetry_usdt)");
     println!("cargo::rerun-if-env-changed=TELEMETRY_ATTACH");
     println!("cargo::rustc-check-cfg=cfg(telemetry_attach, values(\"on\", \"off\"))");
     let attach = std::env::var("TELEMETRY_ATTACH").unwrap_or_else(|_| "on".into());

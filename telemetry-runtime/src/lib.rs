@@ -74,7 +74,7 @@ pub mod __private {
     pub use crate::model::values::{Address, Word};
     pub use crate::model::variety::{is_compiled, is_on, is_same, switches};
     pub use crate::own::labels::interned;
-    pub use crate::{emitters, emitters_in_editor, with_async};
+    pub use crate::{emitters, emitters_in_editor, probe, with_async};
     pub use core;
     pub use core::sync::atomic::{AtomicU8, AtomicU64};
     pub use std;

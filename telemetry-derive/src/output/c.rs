@@ -7,6 +7,7 @@ use telemetry_schema::{Event, Registry, Slots};
 
 use crate::output::messages::Heard;
 use crate::parts::c_sorts::{CArgument, c_argument};
+use crate::parts::probes::{Caller, probe};
 
 /// An emitter for C.
 pub(crate) struct CEmitter<'e> {
@@ -112,9 +113,11 @@ fn export(registry: &Registry, slots: &Slots, emitter: &CEmitter<'_>) -> TokenSt
             }
         }
     });
+    let probe = probe(registry, event, Caller::C);
     quote! {
         #[unsafe(export_name = #symbol)]
         unsafe extern "C" fn #name(#(#arguments),*) {
+            #probe
             #first
             if rt::is_compiled(#always) {
                 #record

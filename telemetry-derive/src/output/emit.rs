@@ -12,6 +12,7 @@ use crate::output::messages::{self, Heard};
 use crate::output::registry::definition;
 use crate::parts::docs;
 use crate::parts::names::{exported, ident};
+use crate::parts::probes::{Caller, probe};
 use crate::parts::sorts::{Argument, Check, argument, delta_in};
 
 /// Generates the emitters of a registry, for a module at `at`; with `c` those for C, too.
@@ -27,7 +28,7 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
         .collect();
     let macros = used.iter().map(|emitter| macro_(registry, at, emitter));
     let typed = used.iter().map(typed);
-    let records = used.iter().map(record);
+    let records = used.iter().map(|emitter| record(registry, emitter));
     let longs = used.iter().map(long);
     let heards: Vec<TokenStream> = used.iter().filter_map(heard).collect();
     let heards = (!heards.is_empty()).then(|| {
@@ -209,7 +210,7 @@ fn typed(emitter: &Emitter<'_>) -> TokenStream {
 }
 
 /// Generates the fast path. It is out of line, so that a call in hot code stays a test and a call.
-fn record(emitter: &Emitter<'_>) -> TokenStream {
+fn record(registry: &Registry, emitter: &Emitter<'_>) -> TokenStream {
     let Emitter { name, params, arguments, site, fields, .. } = emitter;
     let types = arguments.iter().map(|argument| &argument.record_ty);
     let always = emitter.event.always;
@@ -225,9 +226,11 @@ fn record(emitter: &Emitter<'_>) -> TokenStream {
             Some(quote!(rt::is_compiled(#always) &&)),
         ),
     };
+    let probe = probe(registry, emitter.event, Caller::Rust);
     quote! {
         #[inline(never)]
         fn #name(#(#params: #types),*) {
+            #probe
             #first
             if #is_compiled !rt::record(&LANES, #site, #fields) {
                 long::#name(#(#params),*);

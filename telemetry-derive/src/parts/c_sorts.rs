@@ -117,7 +117,7 @@ fn list(
 
 /// Returns the name of the argument with the number of bytes or elements. No parameter has two
 /// underscores.
-fn length(name: &Ident) -> Ident {
+pub(crate) fn length(name: &Ident) -> Ident {
     format_ident!("__{name}_len")
 }
 

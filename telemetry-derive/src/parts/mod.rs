@@ -1,8 +1,9 @@
-//! Small parts of the output: names, docs, and each parameter type in Rust.
+//! Small parts of the output: names, docs, probes, and each parameter type in Rust.
 //!
 //! It uses no other room. It never writes an item: that is for `output`.
 
 pub(crate) mod c_sorts;
 pub(crate) mod docs;
 pub(crate) mod names;
+pub(crate) mod probes;
 pub(crate) mod sorts;

@@ -4,6 +4,7 @@
 
 mod emitters;
 pub(crate) mod lane;
+mod probe;
 pub(crate) mod record;
 pub(crate) mod refill;
 pub(crate) mod revoke;

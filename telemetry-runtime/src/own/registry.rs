@@ -1,4 +1,6 @@
 //! The runtime's own registry: what it reports of itself in every stream.
+// Its emitters are probes, too, if probes are compiled in.
+#![cfg_attr(telemetry_usdt, allow(unsafe_code))]
 
 use telemetry_derive::telemetry_event;
 
