@@ -11,6 +11,7 @@ mod engine;
 mod error;
 mod files;
 mod filter;
+mod out;
 mod queue;
 mod recording;
 mod scan;

@@ -3,8 +3,8 @@
 use telemetry_columns::{Messages, Spans, block_table, side_tables};
 use telemetry_decode::{Events, Filter, Order};
 
+use crate::out::{Out, Scan, Stop};
 use crate::recording::Read;
-use crate::scan::{Out, Scan, Stop};
 
 /// Reads a side table. Reads only headers of blocks if they have all of it.
 pub(crate) fn read(scan: &Scan, out: &Out<'_>) -> Result<(), Stop> {

@@ -14,8 +14,8 @@ use telemetry_columns::{Table, Tables};
 use telemetry_decode::{Filter, Selector};
 
 use crate::filter::Wanted;
+use crate::out::Scan;
 use crate::recording::Recording;
-use crate::scan::Scan;
 use crate::schema::schema;
 
 /// A table of events, or a side table. It is read when a query needs it.

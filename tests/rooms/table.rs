@@ -2,6 +2,18 @@
 
 use super::{ALL, Room};
 
+/// Crates without rooms.
+pub(crate) const SMALL: &[&str] = &[
+    "telemetry-format",
+    "telemetry-tracing",
+    "telemetry-testing",
+    "xtask",
+    "telemetry-python",
+    "telemetry-query",
+    "fleet/telemetry-fleet",
+    "fleet/telemetry-lake",
+];
+
 /// Crates, and their rooms.
 pub(crate) const CRATES: &[(&str, &[Room])] = &[
     ("telemetry-schema", SCHEMA),

@@ -208,7 +208,7 @@ impl Remote {
             Message::Bye(bye) => {
                 return Err(self.wrong(&format!("the collector refuses this host: {}", bye.text)));
             }
-            _ => return Err(self.wrong("it is no collector: its first message is wrong")),
+            _ => return Err(self.wrong("it is not a collector: its first message is wrong")),
         };
         if !(Version::OLDEST..=self.newest).contains(&version) {
             return Err(self.wrong(&format!("the collector chose the version {version} of the protocol")));

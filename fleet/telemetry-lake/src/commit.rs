@@ -15,7 +15,7 @@ use crate::catalog::{self, Catalog};
 use crate::checkpoint;
 use crate::convert::NewFile;
 use crate::delete::{Rewrite, rewrite};
-use crate::delta::{self, Added, Change};
+use crate::delta::{self, APP, Added, Change};
 use crate::lake::{
     Done, Format, Lake, LakeError, Plan, Result, TableState, json, registry_name, state_name, table_folder,
 };
@@ -325,6 +325,3 @@ async fn write_logs(
     }
     Ok(tables)
 }
-
-/// The name of the committer in Delta's logs.
-pub const APP: &str = "telemetry-lake";

@@ -62,7 +62,7 @@ impl ConvertError {
 /// The files follow from the arguments alone, so a repetition after a crash gives the same files.
 ///
 /// # Errors
-/// If the bytes are no stream.
+/// If the bytes are not a stream.
 pub fn convert(
     segments: &[u8],
     state: &mut SessionState,

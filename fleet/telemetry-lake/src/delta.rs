@@ -11,6 +11,9 @@ use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::store::{Store, StoreError};
 use telemetry_format::Calendar;
 
+/// The name of the committer in Delta's logs.
+pub const APP: &str = "telemetry-lake";
+
 /// A table of the lake in Delta's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {

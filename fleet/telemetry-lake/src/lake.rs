@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use telemetry_fleet::store::{Store, StoreError};
 
-use crate::delete::Selector;
+use crate::selector::Selector;
 use crate::state::SessionState;
 
 /// A store with segments and tables.

@@ -13,6 +13,7 @@ pub mod lake;
 pub mod lease;
 pub mod marks;
 pub mod rows;
+pub mod selector;
 mod session;
 pub mod sides;
 pub mod state;

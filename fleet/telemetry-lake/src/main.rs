@@ -7,16 +7,22 @@ use telemetry_lake::chosen::{Written, write_chosen};
 use telemetry_lake::commit::{How, commit_next};
 use telemetry_lake::complete::{complete, time_text};
 use telemetry_lake::convert::day_text;
-use telemetry_lake::delete::{Selector, compact, delete, vacuum};
+use telemetry_lake::delete::{compact, delete, vacuum};
 use telemetry_lake::lake::{Format, Lake, LakeError};
 use telemetry_lake::lease::Lease;
+use telemetry_lake::selector::Selector;
 
 /// Make tables of the telemetry segments in an object store
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(version, arg_required_else_help = true, after_help = STORE)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
+}
+
+/// Returns the end of the help of a command.
+fn help(text: &str, examples: &str) -> String {
+    format!("{text}\n\nExamples:\n{examples}")
 }
 
 const STORE: &str = "\
@@ -25,10 +31,9 @@ from the environment: AWS_REGION, AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, AWS_SECRE
 for an endpoint without TLS. docs/lake.md has all tables.";
 
 #[derive(Subcommand)]
-#[command(after_help = STORE)]
 enum Command {
     /// Make a lake in a store
-    #[command(after_help = STORE)]
+    #[command(after_help = help(STORE, "  telemetry-lake init s3://telemetry/prod"))]
     Init {
         /// Store: file:///DIR or s3://BUCKET/PREFIX
         #[arg(value_name = "URL")]
@@ -39,75 +44,81 @@ enum Command {
         format: Format,
     },
     /// Add the events of new segments to the tables
-    #[command(after_help = STORE)]
+    #[command(after_help = help(STORE, "  telemetry-lake commit s3://telemetry/prod"))]
     Commit {
         /// Store: file:///DIR or s3://BUCKET/PREFIX
         #[arg(value_name = "URL")]
         url: String,
 
-        /// The most segments of a batch
+        /// Convert at most this many segments in a batch
         #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
         max_segments: u32,
 
-        /// Sessions to convert at once [default: processors of this machine]
+        /// Use this many threads [default: all processors]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
         threads: Option<u16>,
 
-        /// Versions of a Delta table between two checkpoints of its log
+        /// Write a checkpoint after this many versions of a Delta table
         #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
         checkpoint: u64,
 
-        /// Seconds for which this process alone may commit, in S3; it renews them
+        /// Seconds for which no other process may commit, in S3; the process renews them
         #[arg(long, value_name = "SECONDS", default_value_t = 60)]
         lease: u64,
     },
-    /// Say which events are missing, and up to when everything is there
-    #[command(after_help = "Exit codes: 0 if nothing is missing, 1 if something is, 2 for errors.")]
+    /// Show which events are missing, and up to when everything is there
+    #[command(after_help = help(
+        "Exit codes: 0 if nothing is missing, 1 if something is, 2 for errors.",
+        "  telemetry-lake complete s3://telemetry/prod\n  telemetry-lake complete s3://telemetry/prod --host h7"
+    ))]
     Complete {
         /// Store: file:///DIR or s3://BUCKET/PREFIX
         #[arg(value_name = "URL")]
         url: String,
 
-        /// Only this host
+        /// Only events of this host
         #[arg(long, value_name = "NAME")]
         host: Option<String>,
 
-        /// From this time on, in seconds since 1970
+        /// Only events from this time, in seconds since 1970
         #[arg(long, value_name = "SECONDS")]
         from: Option<u32>,
 
-        /// Until this time, in seconds since 1970
+        /// Only events before this time, in seconds since 1970
         #[arg(long, value_name = "SECONDS")]
         until: Option<u32>,
     },
-    /// Write the segments of a host and of some time to standard output, as one stream
-    #[command(
-        after_help = "Any command of `telemetry` reads it: `telemetry report URL` does both. Segments are written whole, \
-                      so the stream may begin earlier and end later.\n\n\
-                      Exit codes: 0 if all segments are there, 1 if some were deleted, 2 for errors."
-    )]
+    /// Write the segments of a host and a time to standard output, as one stream
+    #[command(after_help = help(
+        "Any command of `telemetry` reads the stream. `telemetry report URL` does both. Segments are written whole, so the \
+         stream may begin earlier and end later.\n\n\
+         Exit codes: 0 if all segments are there, 1 if some were deleted, 2 for errors.",
+        "  telemetry-lake stream s3://telemetry/prod --host h7 --from 1795432800 | telemetry stats -"
+    ))]
     Stream {
         /// Store: file:///DIR or s3://BUCKET/PREFIX
         #[arg(value_name = "URL")]
         url: String,
 
-        /// Only this host
+        /// Only events of this host
         #[arg(long, value_name = "NAME")]
         host: Option<String>,
 
-        /// From this time on, in seconds since 1970
+        /// Only events from this time, in seconds since 1970
         #[arg(long, value_name = "SECONDS")]
         from: Option<u32>,
 
-        /// Until this time, in seconds since 1970
+        /// Only events before this time, in seconds since 1970
         #[arg(long, value_name = "SECONDS")]
         until: Option<u32>,
     },
     /// Delete rows: of a host, of a session, or of days long ago
-    #[command(
-        after_help = "All given conditions must hold. The segments of the rows go, too. Objects are deleted \
-                            at once, so readers of older versions of a table fail."
-    )]
+    #[command(after_help = help(
+        "All given conditions must hold. The segments of the rows are deleted, too. Objects are deleted at once, so \
+         readers of older versions of a table fail.",
+        "  telemetry-lake delete s3://telemetry/prod --host h7\n  \
+         telemetry-lake delete s3://telemetry/prod --older-than 90"
+    ))]
     Delete {
         /// Store: file:///DIR or s3://BUCKET/PREFIX
         #[arg(value_name = "URL")]
@@ -126,20 +137,20 @@ enum Command {
         older_than: Option<u32>,
     },
     /// Join small files of the tables, in a lake with Delta
-    #[command(after_help = STORE)]
+    #[command(after_help = help(STORE, "  telemetry-lake compact s3://telemetry/prod"))]
     Compact {
         /// Store: file:///DIR or s3://BUCKET/PREFIX
         #[arg(value_name = "URL")]
         url: String,
     },
-    /// Delete old segments that the tables have, and files that the tables no longer have
-    #[command(after_help = STORE)]
+    /// Delete old segments that the tables have, and files that the tables no longer use
+    #[command(after_help = help(STORE, "  telemetry-lake vacuum s3://telemetry/prod --older-than 2"))]
     Vacuum {
         /// Store: file:///DIR or s3://BUCKET/PREFIX
         #[arg(value_name = "URL")]
         url: String,
 
-        /// Keep the segments of this many days before today, and files that went since then
+        /// Keep the segments of this many days before today, and files that were unused since then
         #[arg(long, value_name = "DAYS")]
         older_than: u32,
     },

@@ -110,7 +110,7 @@ const OF_SESSIONS: [(&str, &str, &[SideColumn]); 6] = [
     ),
     (
         "loss",
-        "the events that are no rows, with their times",
+        "the events that are not rows, with their times",
         &[
             BATCH,
             HOST,

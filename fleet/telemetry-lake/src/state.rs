@@ -222,12 +222,12 @@ impl LaneState {
         self.ranges.iter().map(|range| range.until - range.from).sum()
     }
 
-    /// Returns the number of events that were shed and are no rows.
+    /// Returns the number of events that were shed and are not rows.
     pub fn shed(&self) -> u64 {
         self.shed_ranges().iter().map(|range| range.until - range.from).sum()
     }
 
-    /// Returns the events that were shed and are no rows.
+    /// Returns the events that were shed and are not rows.
     fn shed_ranges(&self) -> Vec<Range> {
         let mut left = Vec::new();
         for shed in &self.shed {
@@ -246,7 +246,7 @@ impl LaneState {
         left
     }
 
-    /// Returns the number of recorded events that are no rows, neither excluded nor lost nor shed.
+    /// Returns the number of recorded events that are not rows, neither excluded nor lost nor shed.
     pub fn holes(&self) -> u64 {
         let Sums { sink, excluded, .. } = self.marks.total();
         let told = self.rows().saturating_add(self.shed()).saturating_add(sink).saturating_add(excluded);

@@ -1,7 +1,7 @@
 //! The subcommands: each is a file with its options and a `run`. `cli` puts them together.
 //!
-//! They may use all other rooms. No command uses another one: code that two of them need is in an
-//! earlier room. None ends the process by itself.
+//! They may use all other rooms. A command never uses another one: code that two of them need is in
+//! an earlier room. It never ends the process by itself.
 
 mod c;
 mod check;

@@ -1,6 +1,6 @@
 //! Two runs beside one another: their figures, and which differences are more than noise.
 //!
-//! It may use `text`, `term`, `input`, `stats` and `spans`.
+//! It may use `text`, `term`, `input`, `stats` and `spans`. It never chooses an exit code.
 
 pub(crate) mod difference;
 pub(crate) mod forms;

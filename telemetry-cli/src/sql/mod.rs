@@ -1,7 +1,8 @@
 //! Events in an SQLite database, with the tables of the MPS's `mpseventsql` and more: see
-//! docs/sql.md.
+//! docs/sql.md. [`Database`] is the file, [`Schema`] the tables for its registries, and [`Load`]
+//! loads one log.
 //!
-//! [`Database`] is the file, [`Schema`] the tables for its registries, and [`Load`] loads one log.
+//! It may use `text`, `term` and `input`. It never changes a file that is not its database.
 
 #![cfg(feature = "sql")]
 

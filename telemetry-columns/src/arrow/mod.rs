@@ -1,5 +1,7 @@
 //! Batches as Arrow's record batches, behind the feature `arrow`, and as its files and streams,
 //! behind `ipc`.
+//!
+//! This may use `model` and `batch`. It must never read an event.
 
 pub(crate) mod arrays;
 #[cfg(feature = "ipc")]

@@ -1,4 +1,6 @@
 //! Events into columns, with the memory layout of Apache Arrow.
+//!
+//! This may use `model`. It must never choose a name or a type of a column.
 
 pub(crate) mod batches;
 pub(crate) mod builder;

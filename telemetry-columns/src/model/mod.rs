@@ -1,4 +1,6 @@
-//! The tables and columns of registries. This room sees no events.
+//! The tables and columns of registries: names, types, docs.
+//!
+//! This uses no other room. It must never see an event.
 
 pub(crate) mod column;
 pub(crate) mod layout;

@@ -1,4 +1,6 @@
-//! Batches as Parquet files.
+//! Batches as Parquet files, behind the feature `parquet`.
+//!
+//! This may use `model` and `batch`. It must never read an event, nor need Arrow's arrays.
 
 mod cells;
 mod encodings;

@@ -1,5 +1,7 @@
 //! The side tables: sessions, threads, labels, accounts and losses. With them, an answer from the
 //! tables of events can be checked.
+//!
+//! This may use `model` and `batch`. It must never make the table of an event type.
 
 pub(crate) mod accounts;
 pub(crate) mod facts;

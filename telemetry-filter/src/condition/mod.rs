@@ -1,6 +1,6 @@
-//! Conditions as readers use them.
+//! Conditions as readers use them: for a whole stream, and for spans.
 //!
-//! This may use all other rooms.
+//! This may use all other rooms. It must never parse a text, nor compare a value itself.
 
 mod events;
 mod spans;

@@ -47,22 +47,22 @@ struct Args {
     #[arg(long, conflicts_with_all = ["csv", "json"])]
     tables: bool,
 
-    /// Write comma-separated values, with a line of names
+    /// Write comma-separated values, with a line of column names
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 
-    /// Write a JSON object per row
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 
-    /// Decode and answer on this many threads; all processors by default
+    /// Use this many threads [default: all processors]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Print errors only: no warnings, progress or verdict; the exit code tells of problems
+    /// Print only errors: no warnings, progress or verdict; the exit code stays the same
     #[arg(short, long)]
     quiet: bool,
 }

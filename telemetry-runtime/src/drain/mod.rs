@@ -1,7 +1,7 @@
 //! The way out: passes give sealed blocks and parts of open ones to all sinks, with the facts that
 //! readers need. Uses the rooms up to `sinks`. `passes` has the lock, `outputs` all sinks, `output`
-//! one, and `delivery` calls it. Every wait for a sink has a limit, and no sink is dropped under
-//! the lock.
+//! one, and `delivery` calls it. A pass never waits for a sink without a limit, and never drops one
+//! under the lock.
 
 pub(crate) mod config;
 pub(crate) mod delivery;

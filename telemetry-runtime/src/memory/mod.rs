@@ -1,6 +1,6 @@
 //! The pool's memory and its owners: blocks, records and accounts of lanes, registries in use,
-//! facts. Uses `model`, `run` and the rooms before them. It decides nothing about sealed blocks,
-//! and writes to no sink. Nothing here allocates.
+//! facts. Uses `model`, `run` and the rooms before them. It never decides about sealed blocks, and
+//! never writes to a sink. Nothing here allocates.
 
 pub(crate) mod account;
 pub(crate) mod block;

@@ -1,6 +1,6 @@
 //! The parts of generated code: registries as data, parameters and their bytes, messages of any
-//! registry. Uses `sys` for its atomics. It does not know the running process: no clock, no pool,
-//! no registry in use.
+//! registry. Uses `sys` for its atomics. It never asks the running process: it knows neither clock
+//! nor pool, nor which registries are in use.
 
 pub(crate) mod arguments;
 pub(crate) mod channel;

@@ -1,5 +1,5 @@
 //! The state of the run: clock, session, settings from the environment, and the bell of the drain.
-//! Uses `sys` and `sync`. It knows neither blocks nor sinks. It calls later rooms through the
+//! Uses `sys` and `sync`. It never knows blocks or sinks. It calls later rooms through the
 //! registry's `upcalls`.
 
 pub(crate) mod clock;

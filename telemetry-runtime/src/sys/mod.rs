@@ -1,6 +1,6 @@
 //! What the runtime needs from the system: one file per family, and its own text and atomics. Uses
-//! no other room. Miri, which knows no C library, gets `other`, which does without one. It knows
-//! neither events nor blocks nor settings.
+//! no other room. Miri, which knows no C library, gets `other`, which does without one. It never
+//! knows events, blocks or settings.
 
 pub(crate) mod atomic;
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]

@@ -147,7 +147,7 @@ pub(crate) fn refusal(error: &rustls::Error) -> String {
     format!("its certificate {why}")
 }
 
-/// Checks that a name of the certificate is exactly that of the host. A wildcard is no name.
+/// Checks that a name of the certificate is exactly that of the host. A wildcard is not a name.
 fn is_named(certificate: &CertificateDer<'_>, host: &Host) -> Result<(), String> {
     let parsed = webpki::EndEntityCert::try_from(certificate);
     let parsed = parsed.map_err(|error| format!("its certificate is wrong: {error}"))?;

@@ -41,7 +41,7 @@ pub(crate) struct Collect {
     #[arg(long, value_name = "URL")]
     store: String,
 
-    /// Directory for segments on their way to a store that is no directory
+    /// Directory for segments on their way to a store that is not a directory
     #[arg(long, value_name = "DIR")]
     spool: Option<PathBuf>,
 

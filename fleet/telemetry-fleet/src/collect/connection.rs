@@ -13,10 +13,10 @@ use tokio::task::spawn_blocking;
 use tokio_rustls::server::TlsStream;
 
 use crate::access::Peer;
+use crate::collect::collector::Collector;
 use crate::collect::greet::Known;
 use crate::collect::incoming::{NotTaken, Received};
 use crate::collect::requests::Joined;
-use crate::collect::server::Collector;
 use crate::collect::task::Task;
 use crate::log;
 use crate::segment::{Host, Inspector, SegmentName};

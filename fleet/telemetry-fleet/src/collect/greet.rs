@@ -8,7 +8,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::access::Peer;
-use crate::collect::server::Collector;
+use crate::collect::collector::Collector;
 use crate::log;
 use crate::segment::Host;
 use crate::wire::{Bye, Hello, Kind, Message, Version, Welcome, data, read_header};

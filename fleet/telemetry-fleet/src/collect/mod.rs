@@ -5,6 +5,7 @@
 
 #[cfg(unix)]
 mod admin;
+mod collector;
 mod connection;
 mod figures;
 mod greet;
@@ -16,5 +17,6 @@ mod task;
 
 #[cfg(unix)]
 pub use admin::Admin;
+pub use collector::{Collector, Limits};
 pub use figures::Figures;
-pub use server::{Collector, Limits, allow_many_files};
+pub use server::allow_many_files;

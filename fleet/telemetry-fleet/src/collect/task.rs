@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
+use crate::collect::collector::Collector;
 use crate::collect::incoming::{NotTaken, Received};
-use crate::collect::server::Collector;
 use crate::failpoint::failpoint;
 use crate::log;
 use crate::segment::SegmentName;

@@ -91,7 +91,7 @@ impl Live {
                     let bytes = found.range.end - found.range.start;
                     self.queue.figures.damaged.fetch_add(bytes, Ordering::Relaxed);
                     if !self.is_stopping() {
-                        log::line(format_args!("warning: {peer}: {bytes} bytes that are no block"));
+                        log::line(format_args!("warning: {peer}: {bytes} bytes that are not a block"));
                     }
                 }
                 Ok(None) => return,

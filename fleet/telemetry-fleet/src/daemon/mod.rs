@@ -11,7 +11,9 @@ mod queue;
 mod requests;
 mod send;
 mod service;
+mod settings;
 mod watch;
 
 pub use allow::Allow;
-pub use service::{Listen, Service, Settings};
+pub use service::{Listen, Service};
+pub use settings::Settings;

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::daemon::allow::check;
 use crate::daemon::live::Live;
-use crate::daemon::service::Settings;
+use crate::daemon::settings::Settings;
 use crate::daemon::watch::cut;
 use crate::log;
 use crate::remote::Asked;

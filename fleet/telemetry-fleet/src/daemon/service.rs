@@ -14,12 +14,12 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use crate::daemon::allow::Allow;
 use crate::daemon::figures::Figures;
 use crate::daemon::live::{Connection, Live, TICK};
 use crate::daemon::queue::Queue;
 use crate::daemon::requests::answer;
 use crate::daemon::send::send;
+use crate::daemon::settings::Settings;
 use crate::daemon::watch::Watch;
 use crate::destination::Destination;
 use crate::log;
@@ -27,25 +27,6 @@ use crate::metrics::Page;
 use crate::remote::Asked;
 use crate::segment::Host;
 use crate::spool::Spool;
-
-/// What may change while a shipper runs.
-#[derive(Clone)]
-pub struct Settings {
-    /// Where segments go.
-    pub to: Destination,
-    /// Directories with closed files.
-    pub watch: Vec<PathBuf>,
-    /// Bytes of a segment.
-    pub max_len: u64,
-    /// How long a segment of a connected program grows.
-    pub max_age: Duration,
-    /// The most bytes of the spool.
-    pub spool_limit: u64,
-    /// What a collector may ask of which programs.
-    pub allow: Vec<Allow>,
-    /// The command `telemetry`, which asks them.
-    pub command: PathBuf,
-}
 
 /// Where programs connect.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use futures_util::TryStreamExt;
 use object_store::{Error, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 
-use super::{Store, StoreError, TRIES, create};
+use crate::store::segments::{Store, StoreError, TRIES, create};
 
 /// The bytes of an object, and the state of the store that they are of.
 #[derive(Debug, Clone)]

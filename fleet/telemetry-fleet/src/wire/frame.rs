@@ -61,7 +61,7 @@ pub fn header(kind: Kind, len: usize) -> [u8; 8] {
 /// Reads the header of a frame: what it is, and the length of its payload.
 ///
 /// # Errors
-/// Those of the connection, and [`io::ErrorKind::InvalidData`] for anything that is no frame.
+/// Those of the connection, and [`io::ErrorKind::InvalidData`] for anything that is not a frame.
 pub async fn read_header(from: &mut (impl AsyncRead + Unpin)) -> io::Result<(Kind, usize)> {
     let mut bytes = [0; 8];
     from.read_exact(&mut bytes).await?;

@@ -1,6 +1,4 @@
-//! The store that segments are shipped to.
-
-mod objects;
+//! Writing of segments, each once.
 
 use std::fmt;
 use std::fs::File;
@@ -15,15 +13,13 @@ use url::Url;
 
 use crate::segment::SegmentName;
 
-pub use objects::Tagged;
-
 /// A directory or an S3 bucket, in which an object is written once and never changes.
 #[derive(Debug)]
 pub struct Store {
-    store: Box<dyn ObjectStore>,
+    pub(super) store: Box<dyn ObjectStore>,
     /// What the names of objects begin with.
-    prefix: Key,
-    url: Url,
+    pub(super) prefix: Key,
+    pub(super) url: Url,
     /// The directory that it is.
     dir: Option<PathBuf>,
     /// Set when the store has shown that it refuses to overwrite.
@@ -39,13 +35,13 @@ pub enum Put {
     WasThere,
     /// It holds other bytes under this name.
     Differs,
-    /// It is no segment that the collector takes: why.
+    /// The collector does not take it as a segment: why.
     Refused(String),
 }
 
 /// Why a store cannot be used.
 #[derive(Debug)]
-pub struct StoreError(String);
+pub struct StoreError(pub(super) String);
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,7 +58,7 @@ impl StoreError {
 }
 
 /// How often a write is tried that the store refuses although it has no such object.
-const TRIES: u32 = 5;
+pub(super) const TRIES: u32 = 5;
 
 impl Store {
     /// Opens the store at `file:///DIR` or `s3://BUCKET/PREFIX`. S3 takes its region, endpoint and
@@ -195,11 +191,11 @@ impl Store {
         Ok(Some(bytes.iter().flatten().eq(stored.iter())))
     }
 
-    fn key(&self, name: &str) -> Key {
+    pub(super) fn key(&self, name: &str) -> Key {
         name.split('/').fold(self.prefix.clone(), |key, part| key.join(part))
     }
 
-    fn wrong(&self, what: &str, error: &Error) -> StoreError {
+    pub(super) fn wrong(&self, what: &str, error: &Error) -> StoreError {
         StoreError(format!("{}: {what}: {error}", self.url))
     }
 }
@@ -242,7 +238,7 @@ fn have_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
 }
 
 /// A write that fails if there is an object of this name.
-fn create() -> PutOptions {
+pub(super) fn create() -> PutOptions {
     PutOptions::from(PutMode::Create)
 }
 

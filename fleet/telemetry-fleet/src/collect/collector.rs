@@ -1,0 +1,117 @@
+//! The state that all connections of a collector share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use crate::access::ServerAccess;
+use crate::collect::figures::Figures;
+use crate::collect::incoming::Incoming;
+use crate::collect::places::Places;
+use crate::collect::requests::Requests;
+use crate::store::Store;
+use crate::wire::{Version, WINDOW};
+
+/// What peers may use.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Connections of hosts at a time.
+    pub connections: usize,
+    /// Bytes of a segment.
+    pub segment: u64,
+    /// Bytes of a segment's payloads when they are decompressed.
+    pub unpacked: u64,
+    /// How long a connection may take to say who it is.
+    pub hello: Duration,
+    /// How long a host may be silent.
+    pub silence: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections: 1024,
+            segment: 64 << 20,
+            unpacked: 512 << 20,
+            hello: Duration::from_secs(10),
+            silence: Duration::from_secs(120),
+        }
+    }
+}
+
+/// Bytes of segments that are in memory at a time for a store that takes no files.
+const MEMORY: usize = 48 << 20;
+
+/// Connections that have not said who they are, at a time.
+const MAX_UNKNOWN: usize = 256;
+
+/// A collector.
+pub struct Collector {
+    pub(crate) store: Store,
+    pub(crate) access: ServerAccess,
+    pub(crate) limits: Limits,
+    pub(crate) versions: (Version, Version),
+    pub(crate) figures: Arc<Figures>,
+    pub(crate) incoming: Incoming,
+    /// Kibibytes of segments that may be in memory.
+    pub(crate) memory: Semaphore,
+    pub(crate) places: Arc<Places>,
+    pub(crate) requests: Arc<Requests>,
+}
+
+impl Collector {
+    /// A collector that stores segments in `store`. If the store is not a directory, segments are
+    /// in `spool` until they are whole.
+    ///
+    /// # Errors
+    /// Those of the directory.
+    pub fn new(
+        store: Store,
+        access: ServerAccess,
+        limits: Limits,
+        spool: Option<PathBuf>,
+        newest: Version,
+    ) -> Result<Collector, String> {
+        let dir = match (store.dir(), spool) {
+            (Some(dir), _) => dir.join("incoming"),
+            (None, Some(spool)) => spool,
+            (None, None) => return Err("a store that is not a directory needs --spool DIR".to_owned()),
+        };
+        let incoming = Incoming::open(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+        Ok(Collector {
+            store,
+            access,
+            places: Places::new(MAX_UNKNOWN, limits.connections),
+            limits,
+            versions: (Version::OLDEST, newest),
+            figures: Arc::default(),
+            incoming,
+            memory: Semaphore::new(MEMORY >> 10),
+            requests: Arc::default(),
+        })
+    }
+
+    /// Returns what it has done.
+    pub fn figures(&self) -> Arc<Figures> {
+        self.figures.clone()
+    }
+
+    /// Serves operators until this is dropped.
+    #[cfg(unix)]
+    pub fn admin(&self, admin: crate::collect::admin::Admin) -> impl Future<Output = ()> + Send + use<> {
+        admin.serve(self.requests.clone())
+    }
+
+    /// Waits for memory to hold a segment. Each waits for its turn, so a long one is not starved.
+    pub(crate) async fn memory(&self, len: u64) -> Option<tokio::sync::SemaphorePermit<'_>> {
+        let kibibytes = (len >> 10).clamp(1, (MEMORY >> 10) as u64);
+        self.memory.acquire_many(kibibytes as u32).await.ok()
+    }
+
+    /// Returns the window of a connection, in bytes.
+    pub(crate) fn window(&self) -> u64 {
+        WINDOW
+    }
+}

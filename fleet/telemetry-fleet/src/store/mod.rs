@@ -1,0 +1,9 @@
+//! The store that segments are shipped to.
+//!
+//! May use `segment`. It never looks into a segment.
+
+mod objects;
+mod segments;
+
+pub use objects::Tagged;
+pub use segments::{Put, Store, StoreError};
