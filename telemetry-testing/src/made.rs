@@ -154,6 +154,12 @@ enum Owned {
     Array(Vec<Owned>),
 }
 
+/// Makes a number of bits, as near as its type allows.
+fn integer(repr: Sort, bits: u64) -> i128 {
+    let range = repr.int_range().expect("an integer");
+    i128::from(bits as i64).clamp(*range.start(), *range.end())
+}
+
 impl Owned {
     fn random(registry: &Registry, param: &Param, random: &mut Random) -> Owned {
         let count = match param.count {
@@ -189,15 +195,9 @@ impl Owned {
                 let len = random.below(u64::from(param.max_len).min(60) + 1);
                 return Owned::Bytes((0..len).map(|_| random.number() as u8).collect());
             }
-            _ => {
-                let range = repr.int_range().expect("the others are integers");
-                let number = i128::from(bits as i64).clamp(*range.start(), *range.end());
-                match param.sort {
-                    Sort::Named(_) => Value::Named(EnumValue::new(number)),
-                    _ if *range.start() < 0 => Value::Signed(number as i64),
-                    _ => Value::Unsigned(number as u64),
-                }
-            }
+            Sort::Named(_) => Value::Named(EnumValue::new(integer(repr, bits))),
+            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => Value::Signed(integer(repr, bits) as i64),
+            Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => Value::Unsigned(integer(repr, bits) as u64),
         })
     }
 

@@ -55,7 +55,10 @@ pub(crate) fn integer(sort: Sort) -> &'static str {
         Sort::I16 => "int16_t",
         Sort::I32 => "int32_t",
         Sort::I64 => "int64_t",
-        _ => "uint64_t",
+        Sort::U64 => "uint64_t",
+        // No repr of a type. All of these have 64 bits at most.
+        Sort::Pointer | Sort::Addr | Sort::Word | Sort::F32 | Sort::F64 | Sort::Bool => "uint64_t",
+        Sort::String | Sort::Bytes | Sort::Label | Sort::Named(_) => "uint64_t",
     }
 }
 

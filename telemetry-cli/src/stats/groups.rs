@@ -338,7 +338,9 @@ impl Sum {
         let float = match sort {
             Sort::F32 => Some(f64::from(f32::from_bits(bits as u32))),
             Sort::F64 => Some(f64::from_bits(bits)),
-            _ => None,
+            Sort::Pointer | Sort::Addr | Sort::Word | Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => None,
+            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 | Sort::Bool => None,
+            Sort::String | Sort::Bytes | Sort::Label | Sort::Named(_) => None,
         };
         let is_signed = sort.int_range().is_some_and(|range| *range.start() < 0);
         let distribution = has_percentiles.then(|| self.distribution.get_or_insert_default());

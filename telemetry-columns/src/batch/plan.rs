@@ -155,8 +155,12 @@ impl Plan {
 /// Returns the space of a parameter's numbers, if they stand for strings.
 fn numbers(registry: &Registry, param: &Param) -> Option<Numbers> {
     let is_marked = !param.numbers.is_empty() && param.has_numbers();
+    let marked = || is_marked.then(|| Numbers::of(&registry.name, param.number_space()));
     match param.sort {
         Sort::Label => Some(Numbers::LABELS),
-        _ => is_marked.then(|| Numbers::of(&registry.name, param.number_space())),
+        Sort::Pointer | Sort::Addr | Sort::F32 | Sort::F64 | Sort::Bool => None,
+        Sort::String | Sort::Bytes | Sort::Named(_) => None,
+        Sort::Word | Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => marked(),
+        Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => marked(),
     }
 }

@@ -83,7 +83,10 @@ fn check_value(registry: &Registry, param: &Param, value: &Value, runs: Runs) ->
         (Sort::String, Value::String(_)) | (Sort::Bytes, Value::Bytes(_)) if runs == Runs::Long => true,
         (Sort::String, Value::String(text)) => return check_len(text.0, param.max_len),
         (Sort::Bytes, Value::Bytes(bytes)) => return check_len(bytes, param.max_len),
-        _ => false,
+        (Sort::Pointer | Sort::Addr | Sort::Word | Sort::F32 | Sort::F64 | Sort::Bool | Sort::Label, _)
+        | (Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64, _)
+        | (Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64, _)
+        | (Sort::String | Sort::Bytes | Sort::Named(_), _) => false,
     };
     if fits {
         return Ok(());

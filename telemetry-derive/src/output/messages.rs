@@ -113,9 +113,9 @@ pub(crate) fn messages(registry: &Registry) -> Option<TokenStream> {
             }
         })
     };
-    let begins = module("begin", "What messages say at the begin of a pair.", &begins);
-    let ends = module("end", "What they say at its end.", &ends);
-    let singles = module("single", "What messages say that stand alone.", &singles);
+    let begins = module("begin", "The values of a message at the begin of a pair.", &begins);
+    let ends = module("end", "The values of a message at the end of a pair.", &ends);
+    let singles = module("single", "The values of a message of one event.", &singles);
     let valued = registry.types.iter().map(|ty| {
         let name = ident(&ty.name);
         quote! {
@@ -174,7 +174,7 @@ fn handle(registry: &Registry, message: &Message) -> TokenStream {
         None => "one at a time, in one thread".to_owned(),
     };
     let doc = format!(
-        "{}\n\nPosted by events `{}` and `{}`, {at_once}. Of either half, `*message` is what the begin said.",
+        "{}\n\nPosted by events `{}` and `{}`, {at_once}. In either half, `*message` has the values of the begin.",
         docs::sentence(&message.doc),
         begin.name,
         end.name
@@ -268,7 +268,7 @@ fn calls(name: &Ident) -> TokenStream {
 /// Generates a struct of an event's values.
 fn values(registry: &Registry, message: &Message, event: &Event, is_end: bool) -> TokenStream {
     let name = ident(&message.name);
-    let doc = format!("{}\n\nWhat event `{}` said.", docs::sentence(&event.doc), event.name);
+    let doc = format!("{}\n\nThe values of event `{}`.", docs::sentence(&event.doc), event.name);
     let fields: Vec<Ident> = event.params.iter().map(|param| ident(&param.name)).collect();
     let texts = event.params.iter().map(|param| &param.name);
     let types = event.params.iter().map(|param| held(registry, param));
@@ -380,8 +380,11 @@ fn accessor(registry: &Registry, param: &Param) -> TokenStream {
     let (ty, body) = match (param.count, param.sort) {
         (Count::One, Sort::String) => (quote!(&str), quote!(self.#name.as_str())),
         (Count::One, Sort::Bytes) => (quote!(&[u8]), quote!(self.#name.as_bytes())),
-        (Count::One, _) => (one, quote!(self.#name)),
-        _ => (quote!(&[#one]), quote!(self.#name.as_slice())),
+        (Count::One, Sort::Pointer | Sort::Addr | Sort::Word | Sort::F32 | Sort::F64 | Sort::Bool)
+        | (Count::One, Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64)
+        | (Count::One, Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64)
+        | (Count::One, Sort::Label | Sort::Named(_)) => (one, quote!(self.#name)),
+        (Count::Fixed(_) | Count::UpTo(_), _) => (quote!(&[#one]), quote!(self.#name.as_slice())),
     };
     quote! {
         #[doc = #doc]

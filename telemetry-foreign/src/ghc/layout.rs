@@ -260,7 +260,9 @@ fn width(registry: &Registry, sort: Sort) -> Option<u16> {
         Sort::U16 => Some(2),
         Sort::U32 => Some(4),
         Sort::String | Sort::Bytes => None,
-        _ => Some(8),
+        Sort::Pointer | Sort::Addr | Sort::Word | Sort::U64 | Sort::I64 | Sort::F64 => Some(8),
+        // GHC's registry has none of these.
+        Sort::I8 | Sort::I16 | Sort::I32 | Sort::F32 | Sort::Bool | Sort::Label | Sort::Named(_) => Some(8),
     }
 }
 

@@ -84,8 +84,16 @@ impl Visit for PageEvents<'_> {
                     event.array(sort, list.iter().copied());
                     continue;
                 }
-                (_, Sort::String) => event.run(item.text(values)),
-                _ => event.number(item.value(values)),
+                (Count::One, Sort::String) => event.run(item.text(values)),
+                (
+                    Count::One,
+                    Sort::Pointer | Sort::Addr | Sort::Word | Sort::F32 | Sort::F64 | Sort::Bool,
+                )
+                | (Count::One, Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64)
+                | (Count::One, Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64)
+                | (Count::One, Sort::Bytes | Sort::Label | Sort::Named(_)) => {
+                    event.number(item.value(values))
+                }
             }
             values += 1;
         }

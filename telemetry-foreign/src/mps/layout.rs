@@ -117,8 +117,11 @@ impl Form {
             Sort::String => Field::String(place(1)),
             Sort::Bool => Field::Byte(place(1)),
             Sort::U32 => Field::Four(place(4)),
-            // All other types of the MPS have 8 bytes.
-            _ => Field::Eight(place(8)),
+            Sort::Pointer | Sort::Addr | Sort::Word | Sort::F64 => Field::Eight(place(8)),
+            // The MPS has none of these.
+            Sort::U8 | Sort::U16 | Sort::U64 | Sort::F32 => Field::Eight(place(8)),
+            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => Field::Eight(place(8)),
+            Sort::Bytes | Sort::Label | Sort::Named(_) => Field::Eight(place(8)),
         });
         let fields: Vec<Field> = fields.collect();
         let size = match fields.last() {

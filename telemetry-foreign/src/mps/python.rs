@@ -129,7 +129,11 @@ fn format(event: &Event, form: &Form) -> String {
             Sort::F64 => ('d', 8),
             Sort::Bool => ('?', 1),
             Sort::U32 => ('L', 4),
-            _ => ('Q', 8),
+            Sort::Pointer | Sort::Addr | Sort::Word => ('Q', 8),
+            // The MPS has none of these.
+            Sort::U8 | Sort::U16 | Sort::U64 | Sort::F32 => ('Q', 8),
+            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => ('Q', 8),
+            Sort::Bytes | Sort::Label | Sort::Named(_) => ('Q', 8),
         };
         append_padding(&mut out, offset - at);
         out.push(letter);

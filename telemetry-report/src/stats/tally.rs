@@ -234,10 +234,13 @@ impl EventTally {
 impl ParamTally {
     fn new(param: &Param) -> ParamTally {
         let is_one = param.count == telemetry_schema::Count::One;
+        let numbers = FrequentNumbers::default();
         let values = match param.sort {
             Sort::F32 | Sort::F64 => Values::None,
             Sort::String | Sort::Bytes | Sort::Label => Values::Strings(Frequent::default()),
-            _ => Values::Numbers(FrequentNumbers::default()),
+            Sort::Pointer | Sort::Addr | Sort::Word | Sort::Bool | Sort::Named(_) => Values::Numbers(numbers),
+            Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => Values::Numbers(numbers),
+            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => Values::Numbers(numbers),
         };
         let form = match param.sort {
             _ if !is_one => Form::Other,

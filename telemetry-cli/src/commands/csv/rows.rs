@@ -25,7 +25,7 @@ pub(super) struct Rows {
     len: usize,
     /// The numbers of each row. A field is the bits of a number, or the length of its text.
     numbers: Vec<u64>,
-    /// The texts of fields that are no numbers.
+    /// The texts of fields that are not numbers.
     texts: Vec<u8>,
     styles: Vec<Arc<Style>>,
     /// Session, thread and its name as fields.
@@ -195,7 +195,8 @@ fn number(out: &mut Vec<u8>, sort: Sort, ty: Option<&Type>, bits: u64) {
             Sort::F64 => Value::F64(f64::from_bits(bits)),
             Sort::Bool => Value::Bool(bits != 0),
             Sort::Named(_) => Value::Named(EnumValue::of(bits, ty)),
-            _ => Value::Unsigned(bits),
+            Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 | Sort::Word => Value::Unsigned(bits),
+            Sort::String | Sort::Bytes | Sort::Label => Value::Unsigned(bits),
         },
     );
 }

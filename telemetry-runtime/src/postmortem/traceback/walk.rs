@@ -140,7 +140,9 @@ impl Walk {
             let value = match (sort, before) {
                 (Sort::Address(_), Some(before)) => Value::Address(step(cursor, before)?),
                 (Sort::Word(_), Some(before)) => Value::Word(step(cursor, before)?),
-                _ => self.value(sort, cursor, slots)?,
+                (Sort::Address(_) | Sort::Word(_), None)
+                | (Sort::Aligned(..) | Sort::Number(_) | Sort::Named(..) | Sort::String, _)
+                | (Sort::Bytes | Sort::Fixed(..) | Sort::Counted(_), _) => self.value(sort, cursor, slots)?,
             };
             if let Value::Address(value) | Value::Word(value) = value {
                 before = Some(value);
