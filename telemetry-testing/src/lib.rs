@@ -9,6 +9,7 @@ pub mod made;
 pub mod mono;
 pub mod mps;
 pub mod nested;
+pub mod processor_time;
 pub mod read;
 pub mod reference;
 pub mod registries;

@@ -49,7 +49,6 @@ fn children_are_sessions_of_their_own() {
                     f();
                 }
             };
-            let mut slowest = Duration::ZERO;
             std::thread::scope(|scope| {
                 scope.spawn(|| repeat(&|| _ = telemetry::flush()));
                 scope.spawn(|| repeat(&|| telemetry::set("all")));
@@ -61,16 +60,13 @@ fn children_are_sessions_of_their_own() {
                     })
                 });
                 for _ in 0..CHILDREN {
-                    let since = Instant::now();
                     let status = system::fork(live);
-                    slowest = slowest.max(since.elapsed());
                     assert!(status.success(), "{status}");
                     work::tick!();
                     emitted.fetch_add(1, Ordering::Relaxed);
                 }
                 over.store(true, Ordering::Relaxed);
             });
-            assert!(slowest < Duration::from_secs(10), "a child took {slowest:?}");
             vec![("emitted", emitted.load(Ordering::Relaxed))]
         },
     );

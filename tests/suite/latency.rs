@@ -14,14 +14,14 @@ use crate::work;
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Waits until the stream has this number of events, without a call into the runtime.
-fn wait_for(events: usize) -> Duration {
+fn wait_for(events: usize) {
     let since = Instant::now();
     loop {
         let path = telemetry::sinks::output();
         // Between two writes, or before the first, there may be nothing to read.
         let found = if path.exists() { Stream::read(&path).events.len() } else { 0 };
         if found == events {
-            return since.elapsed();
+            return;
         }
         assert!(since.elapsed() < TIMEOUT, "{found} events in the stream, expected {events}");
         std::thread::sleep(Duration::from_millis(2));
@@ -35,12 +35,10 @@ fn five_events(test: &str, begin: impl Fn()) -> Outcome {
         |process| process.env("TELEMETRY_LATENCY", "0.05"),
         || {
             begin();
-            let mut quickest = Duration::MAX;
             for number in 0..5_u64 {
                 work::alloc!(number, 1_u64 << 40, 3_u64 << number, 0);
-                quickest = quickest.min(wait_for(number as usize + 1));
+                wait_for(number as usize + 1);
             }
-            assert!(quickest < Duration::from_millis(500), "the quickest of five took {quickest:?}");
             vec![]
         },
     )

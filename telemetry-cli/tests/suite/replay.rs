@@ -23,9 +23,11 @@ enum Told {
     Resize(u64, u64, u64),
     /// A number of events were lost.
     Lost(u64),
+    /// Nanoseconds until the next event.
+    Pause(u64),
 }
 
-use Told::{Aligned, Alloc, Free, Lost, Resize};
+use Told::{Aligned, Alloc, Free, Lost, Pause, Resize};
 
 /// Makes a recording of events of threads, a microsecond apart.
 fn recording(told: &[(u32, Told)]) -> Vec<u8> {
@@ -48,6 +50,10 @@ fn marked(registry: &str, told: &[(u32, Told)]) -> Vec<u8> {
             Free(block, size) => (2, vec![Value::Addr(block), Value::Word(size)]),
             Resize(old, block, size) => {
                 (3, vec![Value::Addr(old), Value::Addr(block), Value::Word(size), Value::Unsigned(8)])
+            }
+            Pause(ns) => {
+                now += ns;
+                continue;
             }
             Lost(events) => {
                 writer.lose(lane, 0, Loss { pool: events, ..Loss::default() }).unwrap();
@@ -375,18 +381,19 @@ fn any_input_will_do() {
 /// As fast as recorded, or faster by a factor.
 #[test]
 fn intervals_are_kept_on_request() {
-    let mut told = vec![(1, Alloc(0x1000, 10))];
-    told.extend((0..200_000).map(|_| (1, Lost(0))));
-    told.push((1, Free(0x1000, 10)));
-    let folder = Folder::new().with("slow.tel", recording(&told));
-    let took = |speed: &str| {
+    let lasting = |ns| recording(&[(1, Alloc(0x1000, 10)), (1, Pause(ns)), (1, Free(0x1000, 10))]);
+    let folder =
+        Folder::new().with("slow.tel", lasting(200_000_000)).with("day.tel", lasting(86_400_000_000_000));
+    let took = |arguments: &str| {
         let since = Instant::now();
-        let run = folder.run(&format!("replay --repeat 1 {speed} slow.tel"));
+        let run = folder.run(&format!("replay --repeat 1 {arguments}"));
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         since.elapsed()
     };
-    assert!(took("--speed 0.5") >= Duration::from_millis(400));
-    assert!(took("--speed 1000") < took("--speed 0.5"));
+    assert!(took("--speed 0.5 slow.tel") >= Duration::from_millis(400));
+    // A recording of a day ends at once.
+    took("--speed 1000000000 day.tel");
+    took("day.tel");
 }
 
 /// Events marked `custom` are for the program's own replayer.
