@@ -17,9 +17,9 @@
 //! }
 //! ```
 //!
-//! Events go to a stream, `telemetry.tel`, which contains its registry. After a crash it is whole
-//! up to its last whole block, and it states what it lost. The command `telemetry` and the crate
-//! `telemetry-decode` (here as `decode`, with the feature of that name) read it.
+//! Events go to a stream, `telemetry.tel`, which contains its registry. After a crash it can be
+//! read up to its last complete block, and it states what it lost. The command `telemetry` and the
+//! crate `telemetry-decode` (here as `decode`, with the feature of that name) read it.
 //!
 //! `docs/runtime.md` in the repository is the guide to all of this.
 //!
@@ -50,8 +50,8 @@
 //! When the program is *built*, `TELEMETRY_VARIETY` selects its events: `cool` all, `hot` those
 //! with `always = true`, `rash` none. [`Config`] lists the other variables.
 //!
-//! `telemetry list`, `control` and `tail` find a process that has recorded anything, and switch its
-//! events.
+//! `telemetry list`, `control` and `tail` find a process as soon as it reaches its first emitter,
+//! and switch its events.
 //!
 //! # Flight recorder and post-mortem
 //!

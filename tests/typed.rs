@@ -307,8 +307,8 @@ fn streams_of_other_versions() {
     // Another major version.
     check(
         &edit("major = 1", "major = 2"),
-        "registry `work` has version 2.0.0 in the stream, 1.0.0 in this program: another major, so that no \
-         event means the same\n\
+        "registry `work` has version 2.0.0 in the stream, 1.0.0 in this program: another major version, \
+         in which no event means the same\n\
          help: decode it generically, as `telemetry print` does, or with a program of that version",
     );
 }
@@ -331,7 +331,7 @@ fn strictness_is_about_wanted_events() {
         "registry `work` has version 1.0.0 in the stream, 1.0.0 in this program: some events have another form\n  \
          `Alloc` (0x0001): parameter `level` is u16 in the stream, u32 in the program\n\
          help: decode it generically, as `telemetry print` does, or with a program of that version; without \
-         `strict` those events are passed over, and the others decode"
+         `strict` those events are skipped, and the others are decoded"
     );
 }
 

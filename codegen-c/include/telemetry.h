@@ -81,7 +81,7 @@ void telemetry_describe_last(int events);
 size_t telemetry_traceback(int events, char *text, size_t size);
 
 /* The label of a string: a number that stands for it in events, and that the stream explains once.
- * 0 is no label. */
+ * 0 is not a label. */
 #ifndef TELEMETRY_LABEL_T
 #define TELEMETRY_LABEL_T
 typedef struct telemetry_label_t { uint64_t number; } telemetry_label_t;

@@ -284,7 +284,7 @@ fn further(walk: &mut Walk) {
     );
     walk.program = walk.program.replace("refused!(4096_u64)", "grown!(1)");
     walk.package.write("src/main.rs", &walk.program);
-    let expected = "event `Grown` has the code `0x0004`, which is `Refused`'s for ever";
+    let expected = "event `Grown` has the code `0x0004`, which belongs to `Refused`";
     for line in ["cargo build -q", "telemetry check --fix", "telemetry release"] {
         let text = walk.says(line, false);
         assert!(text.contains(expected), "{line}: {text}");

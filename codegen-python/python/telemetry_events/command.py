@@ -111,8 +111,8 @@ def _main(module: _Module, arguments: _t.Optional[_t.Sequence[str]]) -> int:
         return 2
     completeness = reader.completeness
     for form in reader.other_forms:
-        _sys.stderr.write(f"{name}: passed over, since its form is another: {form}\n")
-    others = f"; {reader.others} passed over" if reader.others else ""
+        _sys.stderr.write(f"{name}: skipped, since its form differs: {form}\n")
+    others = f"; {reader.others} skipped" if reader.others else ""
     _sys.stderr.write(f"{name}: {completeness}{others}\n")
     is_empty = completeness.blocks == 0
     wrong = is_empty or completeness.is_broken or options.strict and not completeness.is_whole

@@ -12,7 +12,7 @@ import typing as _t
 
 from .descriptions import HEADER_SIZE
 
-# --- Inputs that are no stream: what they are instead, and what to do about them.
+# --- Inputs that are not streams: what they are instead, and what to do about them.
 
 # How a block begins.
 _MAGIC = b"\x89TEL\r\n\x1a\n"
@@ -59,7 +59,7 @@ class NotAStream(_b.ValueError):
 
 
 def _is_image(first: bytes) -> bool:
-    """Returns whether an input with these first bytes has blocks that are no stream."""
+    """Returns whether an input with these first bytes has blocks that are not a stream."""
     return first.startswith((b"\x89TELRING", b"\x7fELF"))
 
 
@@ -159,7 +159,7 @@ class _Files:
             file.close()
 
     def check(self, start: int, end: int) -> None:
-        """Raises `NotAStream` for an input that begins in a range without blocks and is no stream.
+        """Raises `NotAStream` for an input that begins in a range without blocks and is not a stream.
 
         It is none if it is an image of memory. It is none either if it is in that range completely
         and does not begin like a block."""

@@ -24,7 +24,7 @@ from .sessions import Session
 def open(*inputs: _Input, incomplete: str = "warn") -> Stream:
     """Opens a stream. Several inputs are read as one. They are paths, `-` or bytes.
 
-    An input that is no stream raises `NotAStream`. A stream that is damaged or lacks events warns
+    An input that is not a stream raises `NotAStream`. A stream that is damaged or lacks events warns
     `IncompleteWarning` after its last event. With `incomplete="error"` it raises that, and with
     `incomplete="ignore"` it does not warn.
     """

@@ -50,13 +50,13 @@ def _compare(own: Registry, other: Registry, strict: bool) -> tuple[dict[int, _F
     text = f"registry `{own.name}` has version {_dotted(other.version)} in the stream, "
     text += f"{_dotted(own.version)} in this module: "
     if not differing:
-        text += "another major, so that no event means the same"
+        text += "another major version, in which no event means the same"
     else:
         text += "some events have another form"
     text += "".join(f"\n  {form}" for form in differing)
     text += "\nhelp: read it with the module that `telemetry py` makes of the stream itself"
     if differing:
-        text += "; without `strict` those events are passed over, and the others decode"
+        text += "; without `strict` those events are skipped, and the others are decoded"
     raise VersionError(text)
 
 

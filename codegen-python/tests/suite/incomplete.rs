@@ -1,4 +1,4 @@
-//! Inputs that are no stream, and streams that are incomplete: errors and warnings.
+//! Inputs that are not streams, and streams that are incomplete: errors and warnings.
 
 use std::io::Write;
 

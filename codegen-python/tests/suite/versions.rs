@@ -121,7 +121,7 @@ fn strict_readers_refuse_other_forms_alone() {
         "error: registry `cache` has version 1.1.2 in the stream, 1.0.2 in this module: some events have another form",
         "  `Evicted` (0x0102): parameter `size` is in pages in the stream, in bytes in the module",
         "help: read it with the module that `telemetry py` makes of the stream itself; without `strict` those events \
-         are passed over, and the others decode",
+         are skipped, and the others are decoded",
     ];
     check_way("strict", &other, 5, &why);
     let newer = changed(&[("minor = 2", "minor = 3"), ("\"Evicted\"", "\"Dropped\""), ("0x102", "0x101")]);
@@ -141,7 +141,7 @@ fn the_streams_own_registry_counts() {
 fn another_major_is_refused() {
     let other =
         changed(&[("major = 1", "major = 2"), (", since = \"1.0.1\"", ""), (", since = \"1.0.2\"", "")]);
-    let why = "error: registry `cache` has version 2.0.2 in the stream, 1.0.2 in this module: another major, so that \
-               no event means the same";
+    let why = "error: registry `cache` has version 2.0.2 in the stream, 1.0.2 in this module: another major \
+               version, in which no event means the same";
     check(&other, 5, &[why, "help: read it with the module that `telemetry py` makes of the stream itself"]);
 }

@@ -20,7 +20,8 @@ there makes the library: telemetry_events, static and shared. pkg-config and CMa
 With a name that ends in `.h`, it writes the header alone, for a Rust program whose attribute
 `telemetry_event` has the argument `c`. docs/c.md describes both.
 
-Exit codes: 0 no error; 1 a version that is too low; 2 a registry cannot be used, or a file not be written.
+Exit codes: 0 no error; 1 a version that is too low; 2 a registry that cannot be used, or a file that cannot
+be written.
 
 Examples:
   telemetry c -o c --runtime ../telemetry     for the events.toml of this directory
@@ -39,7 +40,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR|FILE.h")]
     output: PathBuf,
 
-    /// The library uses the package telemetry-events in this directory, not the published one
+    /// Use the package telemetry-events in this directory [default: the published one]
     #[arg(long, value_name = "PATH")]
     runtime: Option<PathBuf>,
 }

@@ -31,7 +31,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 #[derive(Parser)]
 #[command(name = "telemetry", version = VERSION.as_str(), after_help = exit::HELP)]
 pub(crate) struct Cli {
-    /// Print errors only: no warnings, progress or verdict; the exit code tells of problems
+    /// Print only errors: no warnings, progress or verdict; the exit code stays the same
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 

@@ -24,7 +24,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A stream, as an option of mpseventcnv
+    /// A stream: the option of mpseventcnv
     #[arg(short, long, value_name = "FILE")]
     file: Vec<PathBuf>,
 

@@ -27,14 +27,14 @@ use crate::term::progress::Progress;
 use crate::text::count;
 
 const EXAMPLES: &str = "\
-The input is a stream or a log of another system. Its first bytes or --input-format tell which. Events are
-written in time order. Events that the target format cannot represent are counted and reported;
-docs/formats.md lists what each format keeps. --to arrow writes tables, as docs/columns.md describes: with
--d a file for each event that occurs and for each side table, else the table of the one event that passes the
-filter. Standard output gets it as an Arrow stream, a file as an Arrow file, which is also called Feather.
+The input is a stream or a log of another system, detected by its first bytes or named by --input-format.
+Events are written in time order. Events that the target format cannot represent are counted and reported;
+docs/formats.md lists what each format keeps. --to arrow writes tables, as docs/columns.md describes. With -d,
+it writes a file for each event that occurs and for each side table. Otherwise, it writes the table of the one
+event that passes the filter. A file is an Arrow file, also called Feather, and standard output an Arrow stream.
 --to perfetto, --to chrome and --to ctf write traces for viewers, as docs/exports.md describes; with --to ctf,
--d names the directory. Without --to, the name of the output tells the format: .tel, mpsio.log, .eventlog,
-.mlpd, .arrow, .feather, .pftrace, .perfetto-trace, .json, .json.gz, .ctf.
+-d names the directory. Without --to, the ending of the output's name chooses the format: .tel, mpsio.log,
+.eventlog, .mlpd, .arrow, .feather, .pftrace, .perfetto-trace, .json, .json.gz, .ctf.
 
 Examples:
   telemetry convert --to telemetry -o gc.tel mpsio.log      another system's log as a stream
@@ -64,7 +64,7 @@ enum To {
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Format to write [default: the one that the ending of the output's name tells]
+    /// Format to write [default: by the ending of the output's name]
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<To>,
 
@@ -139,8 +139,8 @@ impl Args {
         let found = name.and_then(|name| ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)));
         found.map(|(_, to)| *to).ok_or_else(|| {
             let what = match name {
-                Some(name) => format!("the name `{name}` tells no format to write"),
-                None => "no format to write is named".to_string(),
+                Some(name) => format!("the ending of `{name}` is not that of a format"),
+                None => "neither a format nor a file is named".to_string(),
             };
             let known = ENDINGS.map(|(ending, _)| ending).join(", ");
             Failure::new(format!(

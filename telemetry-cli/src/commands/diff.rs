@@ -17,8 +17,8 @@ use crate::text::count;
 const EXAMPLES: &str = "\
 The first input is the run before, the second the run after. Rates are per second of the whole run. A star
 marks differences that are more than noise: Welch's test compares the numbers of events in equal intervals, and
-the test of Mann and Whitney compares durations. Both take their values as independent. A star needs a
-probability below 1 % divided by the number of tests, and a change of at least 1 %. docs/diff.md says more.
+the test of Mann and Whitney compares durations. Both assume that the values are independent. A star needs a
+probability below 1 % divided by the number of tests, and a change of at least 1 %. docs/diff.md explains both.
 --where selects spans if it has the field `span`, `duration` or `self`, and events otherwise.
 
 --fail-on FIGURE(NAME) OPERATOR NUMBER exits with 3 if the comparison is true. The figures are `count` and
@@ -34,13 +34,16 @@ Examples:
 
 /// Compare two runs: counts, rates, durations of spans, and groups
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("files", |files| files.help("Two inputs: the run before, and the run after; `-` is standard input"))
+)]
 pub(crate) struct Args {
     /// Exit with 3 if this is true, such as `p99(Gc) > +10%` (repeatable)
     #[arg(long, value_name = "LIMIT", value_parser = Limit::parse)]
     fail_on: Vec<Limit>,
 
-    /// Compare groups of events with the same values of these parameters or fields, too
+    /// Also compare groups of events with the same values of these parameters or fields
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     by: Vec<String>,
 

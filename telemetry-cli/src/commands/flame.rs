@@ -15,11 +15,11 @@ use crate::text::count;
 
 const EXAMPLES: &str = "\
 Without --stacks and --by, the frames are nested spans, weighted by their self time. --stacks takes the call
-stacks in events: parameters that are lists with the name `stack` or `frames`, such as GHC's stacks of cost
-centers and Mono's backtraces. The name of the event is their outermost frame. --by takes values of
-parameters and fields as frames. For both, the weight is the number of events, or the sum of --weight.
-Rare stacks beyond 200,000 frames are in the frame `(other)`.
-With spans, --where selects spans, as in `telemetry spans`.
+stacks in events: list parameters with the name `stack` or `frames`, such as GHC's stacks of cost centers and
+Mono's backtraces. The name of the event is their outermost frame. --by takes the values of parameters and
+fields as frames. For both, the weight is the number of events, or the sum of --weight.
+Beyond 200,000 frames, rare stacks move to the frame `(other)`. With spans, --where selects spans, as in
+`telemetry spans`.
 
 Examples:
   telemetry flame gc.tel > gc.folded
@@ -60,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PARAM")]
     weight: Option<String>,
 
-    /// Put the thread around all frames
+    /// Add the thread as the outermost frame
     #[arg(long, conflicts_with = "by")]
     per_thread: bool,
 

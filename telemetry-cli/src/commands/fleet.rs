@@ -13,9 +13,9 @@ fn start(command: &str, arguments: &[OsString], context: &mut Context) -> Ended 
 }
 
 const SHIP_EXAMPLES: &str = "\
-The program `telemetry-fleet` does it, a package of its own. In a clone of the repository, run
-`cargo install --locked --path fleet/telemetry-fleet`. `telemetry-fleet ship --help` lists its
-options. See docs/fleet.md.
+This runs the program `telemetry-fleet`, which is a separate package. To install it, run
+`cargo install --locked --path fleet/telemetry-fleet` in a clone of the repository. `telemetry-fleet ship --help`
+lists its options. See docs/fleet.md.
 
 Examples:
   telemetry ship --spool spool --to file:///srv/telemetry app.tel
@@ -37,9 +37,9 @@ impl Run for Ship {
 }
 
 const COLLECT_EXAMPLES: &str = "\
-The program `telemetry-fleet` does it, a package of its own. In a clone of the repository, run
-`cargo install --locked --path fleet/telemetry-fleet`. `telemetry-fleet collect --help` lists its
-options. See docs/fleet.md.
+This runs the program `telemetry-fleet`, which is a separate package. To install it, run
+`cargo install --locked --path fleet/telemetry-fleet` in a clone of the repository. `telemetry-fleet collect --help`
+lists its options. See docs/fleet.md.
 
 Examples:
   telemetry collect --config collect.toml
@@ -66,18 +66,20 @@ impl Run for Collect {
 }
 
 const LAKE_EXAMPLES: &str = "\
-The program `telemetry-lake` does it, a package of its own. In a clone of the repository, run
-`cargo install --locked --path fleet/telemetry-lake`. `telemetry-lake --help` lists its
-options. See docs/fleet.md.
+This runs the program `telemetry-lake`, which is a separate package. To install it, run
+`cargo install --locked --path fleet/telemetry-lake` in a clone of the repository. `telemetry-lake --help`
+lists its commands. See docs/lake.md.
 
 Examples:
-  telemetry lake --help";
+  telemetry lake init s3://telemetry/prod
+  telemetry lake commit s3://telemetry/prod         add the events of new segments to the tables
+  telemetry lake complete s3://telemetry/prod       show which events are missing";
 
 /// Make tables of many hosts from a store, if `telemetry-lake` is installed
 #[derive(clap::Args)]
 #[command(after_help = LAKE_EXAMPLES)]
 pub(crate) struct Lake {
-    /// Options of `telemetry-lake`
+    /// Command and options of `telemetry-lake`
     #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

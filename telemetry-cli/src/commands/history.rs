@@ -217,7 +217,7 @@ impl History {
         for reuse in self.reused.iter().filter(|reuse| reuse.released) {
             let revision = &self.revisions[reuse.revision];
             context.problem(format!(
-                "code {:#06x} was `{}`'s, and was given to `{}` in revision {} of {}",
+                "code {:#06x} belonged to `{}`, and was given to `{}` in revision {} of {}",
                 reuse.code,
                 reuse.was,
                 reuse.is,

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<Address>,
 
-    /// Directory for the files, created if missing
+    /// Write the files to this directory, created if missing
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     directory: PathBuf,
 

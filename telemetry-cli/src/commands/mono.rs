@@ -96,9 +96,9 @@ pub(super) mod debug {
 
     const EXAMPLES: &str = "\
 A line is an event, in log order, as `mprof-report --debug` prints it: that of 2010 for data version 1, that
-of Mono 6.8 for data version 17. There are two differences. An allocation of version 1 ends with its event's
-end in the buffer, not in the tool's memory. Classes and methods of version 17 have their names even before
-the log defines them.
+of Mono 6.8 for data version 17. There are two differences. After an allocation of version 1, that tool
+prints a position in its own memory, and this command the position in the buffer. Classes and methods of
+version 17 have their names even before the log defines them.
 
 Examples:
   telemetry mono-debug prog.mlpd | less

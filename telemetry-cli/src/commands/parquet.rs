@@ -8,9 +8,9 @@ use crate::input::threads::ThreadArgs;
 use crate::term::ended::{Context, Ended, Run};
 
 const EXAMPLES: &str = "\
-Every event type that occurs has a file DIR/EVENT.parquet, with its rows in time order. The other files have
-what the stream says beside its events: session, thread, label, name, lane, loss, damage, block, message and
-span. docs/columns.md has all tables and columns. Files appear on success.
+Every event type that occurs gets a file DIR/EVENT.parquet, with its rows in time order. The side tables get
+files too: session, thread, label, name, lane, loss, damage, block, message and span. docs/columns.md lists all
+tables and columns. Files appear on success.
 
 Examples:
   telemetry parquet -d tables gc.tel                    tables/PoolInit.parquet, tables/TraceStart.parquet, ...
@@ -20,7 +20,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Write the files to this directory, which is made if it is missing
+    /// Write the files to this directory, created if missing; they appear on success
     #[arg(short = 'd', long, value_name = "DIR")]
     directory: PathBuf,
 

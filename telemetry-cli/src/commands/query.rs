@@ -8,9 +8,9 @@ use crate::term::installed;
 use crate::term::quiet;
 
 const EXAMPLES: &str = "\
-The program `telemetry-query` answers. It is a package of its own: `cargo install --locked --path
-telemetry-query` in a clone of the repository. `telemetry-query --help` lists its options. See
-docs/query.md.
+This runs the program `telemetry-query`, which is a separate package. To install it, run
+`cargo install --locked --path telemetry-query` in a clone of the repository. `telemetry-query --help` lists
+its options. See docs/query.md.
 
 Examples:
   telemetry query --tables gc.tel
@@ -21,7 +21,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The query, files and options of `telemetry-query`
+    /// Query, files and options of `telemetry-query`
     #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

@@ -38,13 +38,13 @@ Examples:
   telemetry report --against before.tel after.tel
   telemetry report s3://telemetry/prod --host h7 --from 1795432800s --until 1795436400s
 
-The last one reads a lake: `telemetry-lake` fetches the segments of this host and these times, which count
+The last example reads a lake: `telemetry-lake` fetches the segments of this host and these times, which count
 from 1970. Its package is fleet/telemetry-lake. See docs/lake.md.";
 
 /// The file that the report is written to if the command line names none.
 const DEFAULT: &str = "report.html";
 
-/// Write a report with pictures, one HTML file
+/// Write a report with pictures, as one HTML file
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "host")]
     against: Option<PathBuf>,
 
-    /// Compare groups of events with the same values of these parameters or fields, too
+    /// Also compare groups of events with the same values of these parameters or fields
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "against")]
     by: Vec<String>,
 
@@ -60,12 +60,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PARAM", value_delimiter = ',', requires = "by")]
     sum: Vec<String>,
 
+    /// Only events of this host; the input must be a lake
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+
     #[command(flatten)]
     common: EventArgs,
-
-    /// Of a lake, only this host
-    #[arg(long, value_name = "NAME", help_heading = "Filters")]
-    host: Option<String>,
 }
 
 impl Run for Args {
@@ -118,7 +118,7 @@ impl Run for Args {
         let verdict = opened.verdict();
         let before_verdict = before.as_ref().map(|before| before.opened.verdict());
         // An empty recording has a page that says what to do. For other input, a page would only
-        // hide that it is no recording.
+        // hide that it is not a recording.
         if [Some(&verdict), before_verdict.as_ref()].into_iter().flatten().all(Verdict::is_recording) {
             if let Some(grouping) = &grouping {
                 groups.limit(grouping, 1);

@@ -103,7 +103,7 @@ impl Run for Args {
         );
         for session in pairing.emissions.unknown() {
             warning(format!(
-                "session {session:016x} does not tell the cost of an emission (emission_ps): nothing is subtracted"
+                "session {session:016x} does not state the cost of an emission (emission_ps): nothing is subtracted"
             ));
         }
         for (name, nearest) in unknown {

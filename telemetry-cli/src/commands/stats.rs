@@ -35,10 +35,10 @@ pub(crate) struct Args {
     threads: ThreadArgs,
 
     #[command(flatten)]
-    groups: GroupArgs,
+    common: EventArgs,
 
     #[command(flatten)]
-    common: EventArgs,
+    groups: GroupArgs,
 }
 
 impl Run for Args {
@@ -55,7 +55,7 @@ impl Run for Args {
         let verdict = opened.verdict();
         let stats = Stats::new(&opened.events, &tally, bytes.as_ref(), &verdict);
         opened.output()?.show(self.json.is_on(), &stats, |out| {
-            // Empty tables would only hide that the input is no stream.
+            // Empty tables would only hide that the input is not a stream.
             if verdict.has_blocks() {
                 stats.append_text(out);
             }

@@ -149,7 +149,7 @@ impl Wrongs {
                 if is_wrong { format!(", {} left out", count(*number, "line")) } else { String::new() };
             let events = count(events, "event");
             // `cnv` reported the losses of the stream.
-            note(format!("{verdict}: {events}{left_out}; cnv text does not tell what was lost"));
+            note(format!("{verdict}: {events}{left_out}; cnv text does not say what was lost"));
         }
     }
 }

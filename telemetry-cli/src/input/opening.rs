@@ -136,8 +136,8 @@ impl FormatArgs {
     }
 }
 
-/// Refuses an input without any block, which is no stream. Of a pipe with text, only the beginning
-/// is read.
+/// Refuses an input without any block, which is not a stream. Of a pipe with text, only the
+/// beginning is read.
 fn expect_blocks(path: &Path, first: &[u8], input: Input) -> Result<Input, Failure> {
     let look = Look::of(first);
     let is_endless = matches!(input, Input::Pipe(_)) && first.len() == RECOGNIZED_BY;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 #[derive(clap::Args)]
 pub(crate) struct ThreadArgs {
-    /// Read on this many threads; all processors by default. The output is the same
+    /// Use this many threads [default: all processors]; the output is the same for any number
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 }

@@ -80,7 +80,7 @@ impl Place {
                 dir.display()
             )))
         } else if above.mode() & 0o1002 == 0o2 {
-            Err(refused("anybody may replace it, since the directory above is open to all".into()))
+            Err(refused("any user may replace it, since the directory above is open to all".into()))
         } else {
             Ok(Some(Place { dir, owner }))
         }

@@ -21,7 +21,7 @@ pub(crate) struct GroupArgs {
     #[arg(long, value_name = "PARAM", value_delimiter = ',', requires = "by")]
     sum: Vec<String>,
 
-    /// Show these percentiles of what is summed, such as `50,99,99.9`
+    /// Show these percentiles of the summed parameters, such as `50,99,99.9`
     #[arg(long, value_name = "P", value_delimiter = ',', requires = "sum", value_parser = percent)]
     percentiles: Vec<f64>,
 

@@ -91,9 +91,9 @@ fn breaks(change: &Change) -> String {
     };
     let (was, is) = (name(&change.old), name(&change.new));
     match change.rule {
-        Rule::EventRenamed => format!("what asks for event `{was}` no longer finds it: it is `{is}` now"),
+        Rule::EventRenamed => format!("a search for event `{was}` no longer finds it: it is now `{is}`"),
         Rule::EventForgotten => format!("new tools no longer know the code of `{was}` in old streams"),
-        Rule::ParamRenamed => format!("what asks for parameter `{was}` no longer finds it: it is `{is}` now"),
+        Rule::ParamRenamed => format!("a search for parameter `{was}` no longer finds it: it is now `{is}`"),
         Rule::KindRenamed => format!("the word `{was}` switches and filters nothing: it is `{is}` now"),
         Rule::KindRemoved => format!("the word `{was}` switches and filters nothing"),
         Rule::TypeRenamed => format!("code that names the type `{was}` does not compile: it is `{is}` now"),

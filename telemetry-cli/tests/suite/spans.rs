@@ -317,8 +317,7 @@ fn net_times_are_without_emissions() {
     let told: Json = serde_json::from_slice(&folder.run("spans --json x.tel").stdout).unwrap();
     assert_eq!(told.get("net"), None);
     let said = folder.run("spans --net old.tel").stderr;
-    let expected =
-        "session 0000000000000007 does not tell the cost of an emission (emission_ps): nothing is subtracted";
+    let expected = "session 0000000000000007 does not state the cost of an emission (emission_ps): nothing is subtracted";
     assert!(said.contains(expected), "{said}");
 }
 

@@ -197,7 +197,7 @@ fn sorted_cnv_text_of_two_registries_becomes_the_text_of_the_stream() {
     assert!(String::from_utf8_lossy(&direct.stdout).contains(" 0010 app:RequestBegin    url:"));
     for order in ["--registry gc.toml --registry app.toml", "--registry app.toml --registry gc.toml"] {
         let txt = folder.run_on(&format!("txt {order}"), &sorted);
-        assert_eq!(txt.stderr, "read: 2 events; cnv text does not tell what was lost\n");
+        assert_eq!(txt.stderr, "read: 2 events; cnv text does not say what was lost\n");
         assert_eq!((txt.code, &txt.stdout), (Some(0), &direct.stdout));
     }
     let without = folder.run_on("txt --registry gc.toml", &sorted);

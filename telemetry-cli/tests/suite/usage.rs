@@ -163,7 +163,8 @@ fn options_have_one_name() {
     }
 }
 
-/// A file that is no stream: one message, which says what it looks like and which command takes it.
+/// A file that is not a stream: one message, which says what it looks like and which command takes
+/// it.
 #[test]
 fn files_of_other_sorts() {
     let folder = Folder::new()

@@ -17,8 +17,8 @@ use crate::model::table::Table;
 /// The most rows of a stage. A power of two.
 const STAGE_ROWS: usize = 256;
 
-/// The cells of a column in a stage. The length is no power of two, so that the cells of a row are
-/// in different sets of the processor's cache.
+/// The cells of a column in a stage. The length is not a power of two, so that the cells of a row
+/// are in different sets of the processor's cache.
 type Cells = [u64; STAGE_ROWS + 8];
 
 /// The rows of a table that are not in a batch yet.

@@ -141,8 +141,8 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Returns the bits of a number that is no array, as the encoding gives them: a whole number
-    /// itself, two's complement if negative.
+    /// Returns the bits of a number that is not an array, as the encoding gives them: a whole
+    /// number itself, two's complement if negative.
     #[inline(always)]
     pub fn bits(&self, index: usize) -> u64 {
         self.raw.get(index).map_or(0, |raw| raw.bits)

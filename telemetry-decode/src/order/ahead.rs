@@ -61,7 +61,7 @@ pub(crate) struct Ahead {
     groups: Vec<Group>,
     /// Indices of groups in the order in which they are given.
     order: Vec<u32>,
-    /// The number of groups in this order that were given, or passed over.
+    /// The number of groups in this order that were given, or skipped.
     next: usize,
     /// The blocks of groups that the reader takes from.
     open: HashMap<usize, VecDeque<Block>>,

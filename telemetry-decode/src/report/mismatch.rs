@@ -52,7 +52,7 @@ impl fmt::Display for VersionMismatch {
         let VersionMismatch { registry, stream, program, events } = self;
         write!(f, "registry `{registry}` has version {stream} in the stream, {program} in this program: ")?;
         match events.is_empty() {
-            true => f.write_str("another major, so that no event means the same")?,
+            true => f.write_str("another major version, in which no event means the same")?,
             false => f.write_str("some events have another form")?,
         }
         for event in events {
@@ -63,7 +63,7 @@ impl fmt::Display for VersionMismatch {
         )?;
         match events.is_empty() {
             true => Ok(()),
-            false => f.write_str("; without `strict` those events are passed over, and the others decode"),
+            false => f.write_str("; without `strict` those events are skipped, and the others are decoded"),
         }
     }
 }

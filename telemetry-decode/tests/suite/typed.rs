@@ -85,7 +85,7 @@ fn an_event_is_decoded_once() {
             given += 1;
         }
         assert_eq!((given, events.skipped().not_utf8), (190, 10), "{order:?}");
-        assert_eq!(READ.get(), 190, "those that are passed over are not decoded, {order:?}");
+        assert_eq!(READ.get(), 190, "those that are skipped are not decoded, {order:?}");
 
         // `for_each` also continues where `next` has begun.
         let mut events = Reader::from_slice(&stream).order(order).typed::<Decoder>().unwrap();

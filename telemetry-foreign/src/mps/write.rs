@@ -41,7 +41,7 @@ pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::
             (None, None) => break,
         };
         if event.session().id != log.session {
-            written.leave_out("of further sessions, of which such a log has one");
+            written.leave_out("of further sessions, since such a log has only one");
             continue;
         }
         match log.event(&event, plans.of(&event))? {
@@ -98,7 +98,7 @@ fn plan(event: &Event<'_>) -> Plan {
         None => match event.schema().namings().find(is_label) {
             Some(naming) => Plan::Label(naming),
             None if event.registry().name == RUNTIME_REGISTRY => {
-                Plan::None("of the runtime, of which the MPS has no like")
+                Plan::None("of the runtime, which the MPS does not have")
             }
             None => Plan::None("that the MPS does not have"),
         },

@@ -1,4 +1,4 @@
-//! What a writer of a timeline is told.
+//! What a writer of a timeline gets.
 
 use std::io;
 

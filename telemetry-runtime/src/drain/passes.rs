@@ -108,7 +108,7 @@ pub fn add_sink_for(words: &str, sink: impl Sink + 'static) -> io::Result<SinkId
 }
 
 fn held_up() -> io::Error {
-    io::Error::other("the runtime is not running, or a sink holds it up")
+    io::Error::other("the runtime is not running, or a sink delays it")
 }
 
 /// Adds the sink of a client, which nothing waits for.

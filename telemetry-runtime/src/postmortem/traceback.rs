@@ -106,7 +106,7 @@ impl Display for Traceback {
             }
         }
         if gone > 0 {
-            writeln!(f, "({gone} more were written over while this was made)")?;
+            writeln!(f, "({gone} more were overwritten while this was made)")?;
         }
         Ok(())
     }

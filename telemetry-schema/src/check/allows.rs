@@ -49,9 +49,9 @@ fn rule(cx: &mut Check, allow: &Fields) -> Option<Rule> {
     if !rule.can_be_allowed() {
         let message = format!("the change `{}` cannot be allowed", rule.name());
         cx.diags.error(text.span(), message).help(match rule {
-            _ if rule.demand() == Demand::Nothing => "it demands nothing: take the allow out",
-            Rule::CodeReused => "no reason makes old streams say something else: give the event a new code",
-            _ => "put it right instead",
+            _ if rule.demand() == Demand::Nothing => "it demands nothing: remove the allow",
+            Rule::CodeReused => "a reason does not change old streams: give the event a new code",
+            _ => "correct the change instead",
         });
         return None;
     }

@@ -59,7 +59,7 @@ fn message(cx: &mut Check, fields: &Fields, names: &mut Once, taken: &mut Taken,
         (Some(key), ..) if !fields.has("end") => {
             let message = format!("{} has a `key`, but no `end`", fields.what);
             let help =
-                "a key tells which end belongs to which begin: take it out, or name the event that ends it";
+                "a key says which end belongs to which begin: remove it, or name the event that ends it";
             cx.diags.error(key.span(), message).help(help);
         }
         (Some(key), Some((_, begin)), Some((_, end))) if begin != end => {
@@ -95,7 +95,7 @@ fn limit(cx: &mut Check, fields: &Fields) -> u32 {
         }
         Some(limit) if !has_key => {
             let message = format!("{} has a `limit`, but no `key`", fields.what);
-            let help = "only a key tells several running ones apart: name it, or take the limit out";
+            let help = "only a key distinguishes several running pairs: name it, or remove the limit";
             cx.diags.error(limit.span(), message).help(help);
             1
         }
@@ -115,7 +115,7 @@ impl Taken {
         if let Some(first) = self.places.get(&index) {
             let message =
                 format!("event {} of {} is in a message already", quote(text.get_ref()), fields.what);
-            let help = "an emitter posts one message: leave one out, or add an event";
+            let help = "an emitter posts one message: remove one of them, or add an event";
             cx.diags.error(text.span(), message).label(first.clone(), "first used here").help(help);
         } else {
             self.places.insert(index, text.span());

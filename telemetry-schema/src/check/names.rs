@@ -58,7 +58,7 @@ impl Check<'_> {
             let message = format!("the {role} name `{text}` is a keyword of {languages}");
             self.diags
                 .error(name.span(), message)
-                .help("it would stand as it is in generated code: choose another");
+                .help("generated code uses the name as it is: choose another");
             return false;
         }
         true

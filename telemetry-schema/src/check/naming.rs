@@ -73,11 +73,11 @@ pub(super) fn spaces(cx: &mut Check, registry: &Registry) {
         });
         let help = match nearest(&space, named) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => "an event tells the string of a number: of its two parameters, the number has the same `numbers`, and \
+            None => "an event gives the string of a number: of its two parameters, the number has the same `numbers`, and \
                      the string has `names`"
                 .to_string(),
         };
-        let message = format!("{what} has the numbers {}, whose strings no event tells", quote(&space));
+        let message = format!("{what} has the numbers {}, whose strings no event gives", quote(&space));
         cx.diags.error(span, message).help(help);
     }
 }

@@ -108,7 +108,7 @@ pub(super) fn end_point<'a>(
         let message = format!("event `{name}`, the {key} of {}, is retired", span.what);
         cx.diags
             .error(text.span(), message)
-            .help(format!("take the {noun} out, or name the event that came after"));
+            .help(format!("remove the {noun}, or name the event that replaced it"));
     }
     Some((text, index))
 }

@@ -63,8 +63,8 @@ fn note(text: &str, root: &DeTable, errors: &[(Range<usize>, &str)], diags: &mut
             if broken_line.is_none_or(|line| line < lines.last_header) {
                 let line = lines.line_start..lines.line_start + lines.current().len();
                 diags
-                    .error(line, "this table header stands inside of an array or inline table")
-                    .help("is a `]` or `}` missing before it?");
+                    .error(line, "this table header is inside an array or inline table")
+                    .help("did you forget a `]` or `}` before it?");
             }
             return false;
         }
@@ -82,7 +82,7 @@ fn note(text: &str, root: &DeTable, errors: &[(Range<usize>, &str)], diags: &mut
 fn duplicate(text: &str, root: &DeTable, again: &Range<usize>, diags: &mut Diagnostics) {
     let key = text[again.clone()].trim();
     let first = if diags.is_full() { None } else { first_use(text, root, again, key) };
-    let diagnostic = diags.error(again.clone(), format!("the key {} stands twice in one table", quote(key)));
+    let diagnostic = diags.error(again.clone(), format!("the key {} occurs twice in one table", quote(key)));
     diagnostic.help("merge the two, or rename one");
     if let Some(first) = first {
         diagnostic.label(first, "first used here");
@@ -96,10 +96,10 @@ fn reworded(message: &str, found: &str) -> (String, Option<String>) {
             ("the value is missing".to_string(), None)
         }
         "string values must be quoted" => {
-            (format!("{} is not a value", quote(found)), Some("strings stand in quotes".to_string()))
+            (format!("{} is not a value", quote(found)), Some("strings need quotes".to_string()))
         }
         "invalid float" if found.starts_with('.') => {
-            let help = "a version stands in quotes, for instance `version = \"1.0.0\"`";
+            let help = "a version needs quotes, for instance `version = \"1.0.0\"`";
             ("a number with two points is not a value".to_string(), Some(help.to_string()))
         }
         "invalid basic string" => ("the string has no closing `\"` in its line".to_string(), None),

@@ -83,14 +83,14 @@ impl Change {
             | Rule::ValueRemoved
             | Rule::SpanRemoved
             | Rule::MessageRemoved => {
-                format!("{thing} is gone")
+                format!("{thing} is removed")
             }
-            Rule::ParamRemoved => format!("{thing} is gone"),
+            Rule::ParamRemoved => format!("{thing} is removed"),
             Rule::EventRetired => format!("{thing} is retired"),
             Rule::EventRestored => format!("{thing} is used again"),
-            Rule::EventForgotten => format!("the row of {thing}, which is retired, is gone"),
-            Rule::EventRemoved => format!("{thing} is gone, but was not retired"),
-            Rule::CodeReused => format!("{thing} has the code {is}, which is {was}'s for ever"),
+            Rule::EventForgotten => format!("{thing}, which is retired, is removed from the file"),
+            Rule::EventRemoved => format!("{thing} is removed, but was not retired"),
+            Rule::CodeReused => format!("{thing} has the code {is}, which belongs to {was}"),
             Rule::EventRenamed
             | Rule::ParamRenamed
             | Rule::KindRenamed
@@ -99,7 +99,7 @@ impl Change {
             Rule::ParamAppended => format!("{thing} is appended"),
             Rule::SinceMissing => format!("{thing} is appended, but has no `since`"),
             Rule::SinceWrong => format!("{thing} is appended now, but has `since = \"{}\"`", self.is),
-            Rule::SpanChanged => format!("{thing} goes from {is}, went from {was}"),
+            Rule::SpanChanged => format!("{thing} is from {is}, was from {was}"),
             Rule::MessageChanged => format!("{thing} is {is}, was {was}"),
             Rule::ValueRenumbered => format!("{thing} has the number {is}, had {was}"),
             Rule::ParamInserted => format!("{thing} is inserted"),
@@ -123,8 +123,8 @@ impl Change {
             | Rule::KindClockChanged
             | Rule::TypeReprChanged
             | Rule::TypeFormChanged => match (self.was.is_empty(), self.is.is_empty()) {
-                (true, _) => format!("`{}` of {thing} is {is}, and was not there", self.key),
-                (_, true) => format!("`{}` of {thing} is not there, was {was}", self.key),
+                (true, _) => format!("`{}` of {thing} is {is}, and was not set", self.key),
+                (_, true) => format!("`{}` of {thing} is not set, was {was}", self.key),
                 _ => format!("`{}` of {thing} is {is}, was {was}", self.key),
             },
         }

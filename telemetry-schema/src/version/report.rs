@@ -131,19 +131,18 @@ impl<'a> Report<'a> {
         let target = self.judgement.target();
         Some(match change.rule {
             Rule::EventRemoved => {
-                "keep its row, with `used = false`; once that is released, it may go".to_string()
+                "keep the event with `used = false`; after a release it may be removed".to_string()
             }
             Rule::CodeReused => match self.judgement.free_code {
-                Some(code) => format!("the next code that no event ever had is {code:#06x}"),
-                None => "give it a code that no event ever had".to_string(),
+                Some(code) => format!("the next code that was never used is {code:#06x}"),
+                None => "give it a code that was never used".to_string(),
             },
             Rule::SinceMissing | Rule::SinceWrong => {
                 format!("write `since = \"{target}\"`, or run `telemetry check --fix`")
             }
             Rule::VersionLowered => self.help_to_raise(target),
             Rule::RegistryRenamed => {
-                "give it its name back; or, if it is another registry, take the lock away and release it"
-                    .to_string()
+                "restore the name; if it is another registry, delete the lock and release it".to_string()
             }
             _ => return None,
         })
@@ -190,12 +189,12 @@ impl<'a> Report<'a> {
         let same = || self.judgement.changes.iter().filter(|judged| judged.change.rule == allow.rule);
         let is_double = same().any(|judged| allow.matches(&judged.change));
         let message = match is_double {
-            true => format!("this allow of `{name}` excuses what another one does already"),
-            false => format!("this allow of `{name}` excuses no change since {}", self.judgement.released),
+            true => format!("this allow of `{name}` repeats another one"),
+            false => format!("this allow of `{name}` matches no change since {}", self.judgement.released),
         };
         let others: Vec<String> = same().take(MAX_PROPOSED).map(|judged| written(&judged.change)).collect();
         let help = match is_double || others.is_empty() {
-            true => "take it out".to_string(),
+            true => "remove it".to_string(),
             false => format!("there is such a change with {}", others.join(", or with ")),
         };
         let span: Range<usize> = allow.span.clone();

@@ -118,35 +118,35 @@ rules! {
         "an event has another mark `time`", "it says at which time events are shown, and each stream has its own",
         old Reads, new Reads, generic "at the time that the stream's registry says", python "the same";
     EventRenamed "event-renamed" Median,
-        "an event has another name and the same code", "what asks for it by name no longer finds it",
+        "an event has another name and the same code", "a search for its name no longer finds it",
         old Skips, new Skips, generic "all of it, by its old name", python "another name at its code";
     EventRecoded "event-recoded" Median,
-        "an event has another code", "tools know an event by its code; the old code is spent",
+        "an event has another code", "tools know an event by its code, and the old code stays taken",
         old Skips, new Skips, generic "all of it, by its old code", python "its name at another code";
     EventKindChanged "event-kind-changed" Median,
-        "an event is of another kind", "what switches and filters it is another",
+        "an event is of another kind", "other words switch it, and other filters select it",
         old Reads, new Reads, generic "all of it, in its old kind", python "another kind at its code";
     EventForgotten "event-forgotten" Median,
         "a retired event is removed from the file", "tools of this version no longer know it",
         old Never, new Skips, generic "all of it", python "one code fewer";
     EventRemoved "event-removed" Refused,
-        "an event is removed that was not retired", "old streams have it, and nothing says that it is over",
+        "an event is removed that was not retired", "old streams have it, and nothing says that it is retired",
         old Refused, new Refused, generic "-", python "-";
     CodeReused "code-reused" Refused,
-        "the code of a released event belongs to another one", "old tools would take the one for the other",
+        "the code of a released event belongs to another one", "old tools would confuse the two",
         old Refused, new Refused, generic "-", python "-";
 
     ParamAppended "param-appended" Minor,
-        "a parameter is appended, with `since`", "older tools pass over what follows",
+        "a parameter is appended, with `since`", "older tools skip the bytes that follow",
         old Ignores, new Absent, generic "all of it, with or without the parameter", python "one more parameter";
     SinceMissing "since-missing" Refused,
         "an appended parameter has no `since`", "without it new tools cannot read old streams of the event",
         old Refused, new Refused, generic "-", python "-";
     SinceWrong "since-wrong" Refused,
-        "`since` of an appended parameter is not its first version", "it would say what is not so",
+        "`since` of an appended parameter is not its first version", "readers would expect it in the wrong streams",
         old Refused, new Refused, generic "-", python "-";
     SinceChanged "since-changed" Median,
-        "a released parameter has another `since`", "new tools take old streams otherwise than before",
+        "a released parameter has another `since`", "new tools read old streams in another way",
         old Reads, new IfThere, generic "all of it", python "the same";
     ParamInserted "param-inserted" Median,
         "a parameter is inserted before others", "the bytes behind it mean something else",
@@ -158,25 +158,25 @@ rules! {
         "parameters have another order", "the bytes mean something else",
         old Skips, new Skips, generic "all of it", python "other parameters";
     ParamRenamed "param-renamed" Median,
-        "a parameter has another name", "what asks for it by name no longer finds it",
+        "a parameter has another name", "a search for its name no longer finds it",
         old Skips, new Skips, generic "all of it, by its old name", python "other parameters";
     ParamRetyped "param-retyped" Median,
         "a parameter has another type, or another fixed number of elements", "its bytes mean something else",
         old Skips, new Skips, generic "all of it", python "other parameters";
     MaxChanged "max-changed" Minor,
-        "a parameter has another `max`", "it is cut elsewhere; every reader takes any length",
+        "a parameter has another `max`", "it is truncated at another length; readers accept any length",
         old Reads, new Reads, generic "all of it", python "the same";
     AlignChanged "align-changed" Nothing,
-        "a parameter has another `align`", "it says how a value is packed, and each stream has its own; the value is the same",
+        "a parameter has another `align`", "it says how a value is encoded, and each stream has its own",
         old Reads, new Reads, generic "all of it", python "the same";
     UnitGiven "unit-given" Minor,
-        "a parameter without a unit gets one", "it says what was so before",
+        "a parameter without a unit gets one", "tools now show the unit, and the values mean the same",
         old Reads, new Reads, generic "with its old unit", python "the same";
     UnitChanged "unit-changed" Median,
-        "a parameter has another unit, or no unit any longer", "the same number means something else",
+        "a parameter has another unit, or none", "the same number means something else",
         old Skips, new Skips, generic "with its old unit", python "the same";
     CounterChanged "counter-changed" Minor,
-        "a parameter becomes a counter, or is none any longer", "it says how values are shown, and each stream has its own",
+        "a parameter becomes a counter, or stops being one", "it says how values are shown, and each stream has its own",
         old Reads, new Reads, generic "shown as the stream's registry says", python "the same";
 
     NamesChanged "names-changed" Minor,
@@ -193,7 +193,7 @@ rules! {
         "a kind has another name", "words that switch it mean nothing",
         old Reads, new Reads, generic "all events, in their old kind", python "another name at its bit";
     KindBitChanged "kind-bit-changed" Median,
-        "a kind has another bit", "numbers that switch it switch another",
+        "a kind has another bit", "bitmaps that switch it now switch another",
         old Reads, new Reads, generic "all events, in their old kind", python "its name at another bit";
     KindClockChanged "kind-clock-changed" Median,
         "a kind has another clock", "the times of its events mean something else",
@@ -206,7 +206,7 @@ rules! {
         "an enum or flags are removed", "programs and tools lose their names",
         old Reads, new Reads, generic "all of it", python "the same";
     TypeRenamed "type-renamed" Median,
-        "an enum or flags have another name", "it is the type of its parameters",
+        "an enum or flags have another name", "parameters have it as their type",
         old Skips, new Skips, generic "all of it", python "another type of its parameters";
     TypeReprChanged "type-repr-changed" Median,
         "a type has another `repr`", "its numbers have other bytes",
@@ -238,17 +238,17 @@ rules! {
         old Reads, new Reads, generic "pairs as the stream's registry says", python "the same";
 
     MessageAdded "message-added" Minor,
-        "a message is new", "programs may hear it; streams do not change",
+        "a message is new", "programs may receive it; streams do not change",
         old Reads, new Reads, generic "pairs as the stream's registry says", python "the same";
     MessageRemoved "message-removed" Minor,
-        "a message is removed", "programs no longer hear it; streams do not change",
+        "a message is removed", "programs no longer receive it; streams do not change",
         old Reads, new Reads, generic "pairs as the stream's registry says", python "the same";
     MessageChanged "message-changed" Minor,
-        "a message has another begin, end, key or limit", "programs hear something else; streams do not change",
+        "a message has another begin, end, key or limit", "programs receive something else; streams do not change",
         old Reads, new Reads, generic "pairs as the stream's registry says", python "the same";
 
     VersionLowered "version-lowered" Refused,
-        "the version is below the released one", "what is newer must have the higher version",
+        "the version is below the released one", "a newer registry needs a higher version",
         old Refused, new Refused, generic "-", python "-";
     RegistryRenamed "registry-renamed" Refused,
         "the registry has another name", "readers know a registry by its name, so it is another registry",

@@ -11,7 +11,7 @@ use telemetry_format::Loss;
 use crate::term::progress::Progress;
 
 /// The message for events whose time was changed.
-const MOVED: &str = "stood behind later ones of their thread, and were given the time of those";
+const MOVED: &str = "followed later events of their thread, and were given the time of those";
 
 /// Writes events, which come by time, as a stream of the same sessions.
 pub(super) fn write(

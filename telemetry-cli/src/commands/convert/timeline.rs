@@ -46,7 +46,7 @@ struct Spans {
 }
 
 impl Spans {
-    /// Passes events that are no ends of spans, and keeps the others for their spans.
+    /// Passes events that do not end spans, and keeps the others for their spans.
     fn take(&mut self, batch: &EventBatch<'_>, to: &mut dyn Timeline) -> std::io::Result<()> {
         for event in batch.iter() {
             if self.pairing.begins_of(&event) == Some(None) {

@@ -125,8 +125,8 @@ fn absent(path: &Path) -> Vec<Finding> {
         Finding::problem(
             "no-file",
             found,
-            "a stream's file is made with its first block: nothing was recorded for it, or it is elsewhere, since a name \
-             without a directory is relative to where the program was started",
+            "a stream's file is created with its first block: either nothing was recorded, or the file is elsewhere; a \
+             relative name starts from the directory in which the program was started",
             "start the program with `telemetry doctor --` before its command line; telemetry list shows those that run",
         )
     } else {

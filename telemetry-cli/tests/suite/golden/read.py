@@ -20,7 +20,7 @@ def read(module, stream):
     except module.VersionError as error:
         return f"refused: {error}"
     forms = "".join(f"\n{form}" for form in reader.other_forms)
-    return f"{count} read, {reader.others} passed over{forms}"
+    return f"{count} read, {reader.others} skipped{forms}"
 
 
 cut = sys.argv.index("--")

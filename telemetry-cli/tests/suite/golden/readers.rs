@@ -39,7 +39,7 @@ macro_rules! programs {
                     Err(error) => error.to_string(),
                 };
                 for form in reader.other_forms() {
-                    account += &format!("\n{form}; {} passed over", form.events);
+                    account += &format!("\n{form}; {} skipped", form.events);
                 }
                 // In stream order, generated code reads the bytes itself.
                 let (mut again, mut count) = (typed(Order::Stream), 0);

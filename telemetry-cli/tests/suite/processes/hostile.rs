@@ -50,7 +50,7 @@ fn directories_that_others_can_change_are_refused() {
     std::fs::rename(&moved, &dir).unwrap();
     let above = dir.parent().unwrap();
     mode(above, 0o777);
-    check("anybody may replace it, since the directory above is open to all");
+    check("any user may replace it, since the directory above is open to all");
     mode(above, 0o700);
 }
 

@@ -230,7 +230,7 @@ fn no_bar_goes_to_a_file() {
     }
     let (run, written) = working.end();
     let told = String::from_utf8(run.stdout).unwrap();
-    assert_eq!(told, "read: 24,000 events; cnv text does not tell what was lost\n");
+    assert_eq!(told, "read: 24,000 events; cnv text does not say what was lost\n");
     assert_eq!(written, b"");
 }
 

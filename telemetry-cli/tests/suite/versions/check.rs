@@ -119,7 +119,7 @@ fn a_fix_is_refused_where_no_number_makes_up() {
     );
 }
 
-/// Each `[[allow]]` is about the last release, so it is no error in another comparison.
+/// Each `[[allow]]` is about the last release, so it is not an error in another comparison.
 #[test]
 fn allows_are_about_the_last_release() {
     check(

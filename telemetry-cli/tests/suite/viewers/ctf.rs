@@ -141,7 +141,7 @@ fn directories_of_others_stay() {
     check("convert --to ctf -d file gc.tel", 2, "it is a file, expected a directory; help: ");
     check("convert --to ctf gc.tel", 2, "a trace in CTF is a directory; help: name one with -d DIR");
     check("convert -o trace.ctf gc.tel", 2, "a trace in CTF is a directory; help: name one with -d DIR");
-    check("convert -d trace gc.tel", 2, "the name `trace` tells no format to write");
+    check("convert -d trace gc.tel", 2, "the ending of `trace` is not that of a format");
     check("convert -d made/for/trace.ctf gc.tel", 0, "complete: ");
     let content = || std::fs::read(folder.path("made/for/trace.ctf/thread_0")).unwrap();
     let first = content();

@@ -16,7 +16,7 @@ pub(super) struct Expected {
     pub(super) spans: BTreeMap<String, (u64, i64)>,
     /// Number of begins without an end, by name.
     pub(super) open: BTreeMap<String, u64>,
-    /// Number of events of types that are no ends of spans, by name.
+    /// Number of events of types that do not end spans, by name.
     pub(super) counts: BTreeMap<String, u64>,
     /// These events with their time and arguments, ordered.
     pub(super) instants: Vec<(String, String, Arguments)>,

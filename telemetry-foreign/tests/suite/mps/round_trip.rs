@@ -170,7 +170,7 @@ fn other_sources() {
     writer.event(lanes[1], 3, 300_002, &[]).unwrap();
     let (log, written) = log_of(&writer.finish().unwrap());
     let left_out =
-        [("that the MPS does not have", 2), ("of further sessions, of which such a log has one", 1)];
+        [("that the MPS does not have", 2), ("of further sessions, since such a log has only one", 1)];
     let left_out = left_out.map(|(why, events)| (why.to_string(), events)).into();
     assert_eq!((written.events, written.left_out), (200, left_out));
     let found = shown(&log, Order::Stream);
