@@ -24,8 +24,10 @@ pub(crate) fn fields<'py>(py: Python<'py>, read: &Completeness) -> PyResult<Boun
     let fields = PyDict::new(py);
     let lost = read.lost();
     let unread = read.lanes.iter().map(|lane| lane.unread).fold(0, u64::saturating_add);
+    let filtered = read.lanes.iter().map(|lane| lane.filtered).fold(0, u64::saturating_add);
     for (name, number) in [
         ("events", read.events),
+        ("filtered", filtered),
         ("blocks", read.blocks),
         ("damaged_bytes", read.bytes.damaged),
         ("lost_pool", lost.pool),

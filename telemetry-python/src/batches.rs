@@ -16,7 +16,7 @@ use crate::rows::{exception, unexpected};
 use crate::table::Table;
 
 /// Reads tables of one stream, which is read once. It iterates over some rows of a table at a time,
-/// each a table in memory.
+/// each a table in memory. A condition selects events by their values.
 #[pyclass(module = "telemetry_events._native")]
 pub(crate) struct Batches {
     /// Python may use this on any thread.
@@ -30,11 +30,11 @@ pub(crate) struct Batches {
 #[pymethods]
 impl Batches {
     #[new]
-    fn new(py: Python<'_>, tables: Vec<PyRef<'_, Table>>) -> PyResult<Batches> {
+    fn new(py: Python<'_>, tables: Vec<PyRef<'_, Table>>, condition: Option<&str>) -> PyResult<Batches> {
         let files = tables.first().and_then(|table| table.files());
         let files = files.ok_or_else(|| PyValueError::new_err("found no table of a stream"))?.clone();
         let tables: Vec<_> = tables.iter().map(|table| table.table().clone()).collect();
-        let reading = py.detach(|| Reading::new(&files, &tables))?;
+        let reading = py.detach(|| Reading::new(&files, &tables, condition))?;
         let schemas = tables.iter().map(|table| (table.name.clone(), schema(table))).collect();
         Ok(Batches { reading: Mutex::new(reading), tables, schemas, is_at_end: false })
     }

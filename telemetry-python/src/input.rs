@@ -4,10 +4,12 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use telemetry_decode::{Error, Input, Reader};
+use telemetry_decode::{Error, Filter, Input, Reader};
+use telemetry_filter::Condition;
 
 /// Opens files again by their descriptors. They are independent of the files of Python, which may
 /// be closed.
@@ -44,6 +46,17 @@ pub(crate) fn reader(files: &[File], registry: Option<&str>) -> PyResult<Reader<
     Ok(reader.registry(registry))
 }
 
+/// Adds a condition on the values of events to a filter.
+pub(crate) fn with_condition(filter: Filter, condition: Option<&str>) -> PyResult<Filter> {
+    let Some(condition) = condition else { return Ok(filter) };
+    let condition = Condition::parse(condition).map_err(|error| not_fitting(&error.to_string()))?;
+    Ok(filter.condition(Arc::new(condition) as Arc<dyn telemetry_decode::condition::Condition>))
+}
+
+fn not_fitting(error: &str) -> PyErr {
+    PyValueError::new_err(format!("in where: {error}"))
+}
+
 /// Returns the exception for an error of the input.
 pub(crate) fn raised(error: &Error) -> PyErr {
     match error {
@@ -52,6 +65,7 @@ pub(crate) fn raised(error: &Error) -> PyErr {
             Some(number) => PyOSError::new_err((number, error.to_string())),
             None => io::Error::new(error.kind(), error.to_string()).into(),
         },
+        Error::Filter(error) => not_fitting(error),
         error => PyOSError::new_err(error.to_string()),
     }
 }

@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use telemetry_decode::{Events, Order};
+use telemetry_decode::{Events, Filter, Order};
 
 use crate::account;
-use crate::input::{open, raised, reader};
+use crate::input::{open, raised, reader, with_condition};
 use crate::maker::Maker;
 use crate::reading::threads;
 
@@ -19,7 +19,8 @@ const PATIENCE: u32 = 1 << 16;
 ///
 /// `forms_of` is called with the fingerprint of a registry. It returns, by the code of each wanted
 /// event, its class and its slots. `lane_of` is called with a session's id, a thread, a fingerprint
-/// and the bit of a kind. It returns the lane of events.
+/// and the bit of a kind. It returns the lane of events. A condition selects events by their
+/// values.
 #[pyclass(module = "telemetry_events._native")]
 pub(crate) struct Objects {
     /// Python may use this on any thread.
@@ -39,6 +40,7 @@ impl Objects {
         registry: Option<&str>,
         forms_of: Py<PyAny>,
         lane_of: Py<PyAny>,
+        condition: Option<&str>,
     ) -> PyResult<Objects> {
         let order = match order {
             "time" => Order::Time,
@@ -49,7 +51,8 @@ impl Objects {
                 )));
             }
         };
-        let input = reader(&open(&descriptors)?, registry)?.order(order);
+        let filter = with_condition(Filter::default(), condition)?;
+        let input = reader(&open(&descriptors)?, registry)?.order(order).filter(filter);
         let mut events = input.events().map_err(|error| raised(&error))?;
         events.decode_ahead(threads());
         Ok(Objects { events: Mutex::new(events), maker: Maker::new(forms_of, lane_of), others: 0 })

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use telemetry_columns::{Batch, Builder, Messages, Result, Spans, Table, Tables, block_table, side_tables};
 use telemetry_decode::{Completeness, Events, Filter, Order, Reader};
 
-use crate::input::{raised, reader};
+use crate::input::{raised, reader, with_condition};
 
 /// The side tables that are known before the first event.
 const FACTS: [&str; 4] = ["session", "thread", "label", "name"];
@@ -48,8 +48,8 @@ enum Step {
 }
 
 impl Reading {
-    /// Begins to read tables of a stream.
-    pub(crate) fn new(files: &[File], tables: &[Arc<Table>]) -> PyResult<Reading> {
+    /// Begins to read tables of a stream, with those events that meet a condition.
+    pub(crate) fn new(files: &[File], tables: &[Arc<Table>], condition: Option<&str>) -> PyResult<Reading> {
         let wanted: HashSet<String> = tables.iter().map(|table| table.name.clone()).collect();
         let wants = |names: &[&str]| names.iter().any(|name| wanted.contains(*name));
         let of_events = tables.iter().filter(|table| !table.event.is_empty());
@@ -58,13 +58,13 @@ impl Reading {
         let (messages, spans) = (wants(&["message"]), wants(&["span"]));
         let is_by_time = !names.is_empty() || messages || spans;
         let is_read = is_by_time || wants(&ACCOUNTS);
-        let mut input = reader(files, None)?;
+        let (mut input, mut filter) = (reader(files, None)?, with_condition(Filter::default(), condition)?);
         if !is_by_time {
             input = input.order(Order::Stream);
         } else if !messages && !spans && !wants(&ACCOUNTS) {
-            input = input.filter(Filter::default().events(names.iter().map(String::as_str)));
+            filter = filter.events(names.iter().map(String::as_str));
         }
-        let mut events = input.events().map_err(|error| raised(&error))?;
+        let mut events = input.filter(filter).events().map_err(|error| raised(&error))?;
         if is_by_time {
             events.decode_ahead(threads());
         }

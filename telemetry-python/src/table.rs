@@ -167,7 +167,7 @@ impl Table {
             }
             Content::Stream(Stream { files, incomplete, failure }) => {
                 *failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
-                let reading = py.detach(|| Reading::new(files, std::slice::from_ref(&self.table)))?;
+                let reading = py.detach(|| Reading::new(files, std::slice::from_ref(&self.table), None))?;
                 Box::new(Rows::new(reading, schema, incomplete.is_some(), Arc::clone(failure)))
             }
         };

@@ -162,6 +162,8 @@ class Completeness:
     events: int = 0
     blocks: int = 0
     bytes: int = 0
+    #: Events that a condition did not select.
+    filtered: int = 0
     #: Bytes outside of whole blocks.
     damaged_bytes: int = 0
     #: Events lost in the program, by cause.
@@ -224,14 +226,15 @@ class Completeness:
         return self.damaged_ranges > 0 or self.undecodable_parts > 0 or bool(self.unreadable)
 
     def __str__(self) -> str:
+        filtered = f", {self.filtered:,} filtered out" if self.filtered else ""
         if not self.sessions:
             lines = [f"nothing to read: no session in {_count(self.bytes, 'byte')}"]
         elif self.is_whole:
-            counts = _count(self.events, "event"), _count(self.blocks, "block"), _count(self.bytes, "byte")
+            counts = _count(self.events, "event") + filtered, _count(self.blocks, "block"), _count(self.bytes, "byte")
             lines = [("complete: " if self.is_complete else "read: ") + ", ".join(counts)]
         else:
-            total = self.events + self.missing + self.lost
-            lines = [f"incomplete: {self.events:,} of {_count(min(total, _MAX), 'event')} read"]
+            total = self.events + self.filtered + self.missing + self.lost
+            lines = [f"incomplete: {self.events:,} of {_count(min(total, _MAX), 'event')} read{filtered}"]
         causes = (
             (self.lost_pool, "pool full"),
             (self.lost_reentrant, "reentrant"),

@@ -17,7 +17,7 @@ from .sessions import Session
 # --- The compiled reader, where it is installed.
 
 # The interface of the compiled module that these files use.
-_INTERFACE = 2
+_INTERFACE = 3
 # Events that are made at once: few enough to stay in the cache.
 _AT_A_TIME = 512
 
@@ -69,11 +69,13 @@ class _Native:
     """Reads the events of a stream, whose sessions and registries Python has read, by the compiled
     module."""
 
-    def __init__(self, compiled: _t.Any, opened: _Opened, order: str, parts: _Parts) -> None:
+    def __init__(
+        self, compiled: _t.Any, opened: _Opened, order: str, parts: _Parts, where: _t.Optional[str]
+    ) -> None:
         self.parts = parts
         own = parts._module
         text = own.text if own.name else None
-        self.read = compiled.Objects(opened.descriptors, order, text, self.forms, self.lane)
+        self.read = compiled.Objects(opened.descriptors, order, text, self.forms, self.lane, where)
 
     def forms(self, fingerprint: int) -> dict[int, tuple[type, list[tuple[str, object]]]]:
         """Returns the classes of a registry's events, and their slots."""
@@ -113,16 +115,28 @@ def _account(length: int, fields: dict[str, _t.Any]) -> Completeness:
     return _dataclasses.replace(report, damage=[_Damage(*one) for one in report.damage])
 
 
-def _native(parts: _Parts, order: str) -> _t.Optional[_Native]:
-    """Returns the compiled reader of a stream. None if it is not installed, or if an input has
-    changed since its headers were read."""
+def _needed_module(what: str) -> _t.Any:
+    """Returns the compiled module, for what the pure reader does not have."""
     compiled = _compiled_module()
+    if compiled is None:
+        raise NotImplementedError(f"{what} need the compiled package; help: pip install ./telemetry-python")
+    return compiled
+
+
+def _native(parts: _Parts, order: str, where: _t.Optional[str]) -> _t.Optional[_Native]:
+    """Returns the compiled reader of a stream. None if it is not installed, or if an input has
+    changed since its headers were read. A condition needs it."""
+    compiled = _compiled_module() if where is None else _needed_module("conditions")
     if compiled is None:
         return None
     opened = _Opened(parts._files)
     try:
-        native = _Native(compiled, opened, order, parts)
+        native = _Native(compiled, opened, order, parts, where)
         # It has opened the inputs now: if they are as long as before, it sees the same blocks.
-        return native if opened.is_same() else None
+        if opened.is_same():
+            return native
+        if where is not None:
+            raise ValueError("an input has another length than before; help: open the stream again")
+        return None
     finally:
         opened.close()

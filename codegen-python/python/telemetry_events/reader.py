@@ -33,6 +33,7 @@ class Reader(_Parts, _t.Generic[_E]):
         order: str,
         strict: bool,
         incomplete: str,
+        where: _t.Optional[str] = None,
     ) -> None:
         if order not in ("time", "stream"):
             raise _b.ValueError(f"order is {order!r}, expected 'time' or 'stream'")
@@ -47,11 +48,11 @@ class Reader(_Parts, _t.Generic[_E]):
                 for fingerprint in sorted(self._found):
                     self._forms(fingerprint)
             self._read_names()
+            #: The compiled module, once it reads the events. With a condition, which is checked now.
+            self._native: _t.Optional[_Native] = None if where is None else _native(self, order, where)
         except _b.BaseException:
             self.close()
             raise
-        #: The compiled module, once it reads the events.
-        self._native: _t.Optional[_Native] = None
         chunks = self._all(self._chunks(order))
         self._events: _t.Iterator[_t.Any] = _itertools.chain.from_iterable(chunks)
 
@@ -105,7 +106,8 @@ class Reader(_Parts, _t.Generic[_E]):
 
     def _chunks(self, order: str) -> _t.Iterator[list[_t.Any]]:
         # Columns are read without these events, so it is chosen when the first is asked for.
-        self._native = _native(self, order)
+        if self._native is None:
+            self._native = _native(self, order, None)
         if self._native is not None:
             yield from self._native.chunks(self)
         else:

@@ -13,7 +13,7 @@ from .load import _columns
 from .descriptions import EventDesc, EventParam, KindDesc
 from .inputs import _Files, _Input
 from .modules import _Event, _Module, _module
-from .native import _account, _compiled_module, _Opened
+from .native import _account, _compiled_module, _needed_module, _Opened
 from .reader import Reader, _incomplete
 from .registries import Registry, _attribute, _dotted, _Form, _Type
 from .sessions import Session
@@ -144,12 +144,19 @@ class Stream:
         """Closes the inputs. Columns that were read stay."""
         self._files.close()
 
-    def events(self, *names: str, order: str = "time") -> Reader[_t.Any]:
+    def events(self, *names: str, order: str = "time", where: _t.Optional[str] = None) -> Reader[_t.Any]:
         """Returns the events, or those of some event types: `TraceStart`, or `gc:TraceStart` if
-        several registries have one. The order is "time" or "stream"."""
+        several registries have one. The order is "time" or "stream".
+
+        `where` selects events by a condition, as the option `--where` of the command:
+        `size > 64k and why == Full`. It needs the compiled package. A wrong condition raises
+        `ValueError`.
+        """
         chosen = self._chosen(names) if names else None
-        self._last = self._read(chosen, order, self._incomplete)
-        return self._last
+        reader = self._read(chosen, order, self._incomplete, where)
+        # The account of some events is not that of the stream.
+        self._last = reader if where is None else None
+        return reader
 
     def columns(self, name: str) -> dict[str, _t.Any]:
         """Returns all events of a type as columns: arrays of NumPy by parameter name, and `ticks`,
@@ -193,10 +200,7 @@ class Stream:
         and `loss`. With several registries, a name has that of its registry in front:
         `gc.TraceStart`."""
         if self._tables is None:
-            compiled = _compiled_module()
-            if compiled is None:
-                text = "tables need the compiled package; help: pip install ./telemetry-python"
-                raise _b.NotImplementedError(text)
+            compiled = _needed_module("tables")
             # Tables do not refer to the stream, which refers to them.
             exception = _functools.partial(_exception, self._files.names, self._files.length)
             opened = _Opened(self._files)
@@ -207,24 +211,25 @@ class Stream:
                 opened.close()
         return dict(self._tables)
 
-    def read_tables(self, *names: str) -> dict[str, Table]:
+    def read_tables(self, *names: str, where: _t.Optional[str] = None) -> dict[str, Table]:
         """Reads tables into memory, or all tables, and returns them by name. It reads the stream
-        once for all of them.
+        once for all of them. `where` selects events, as it does for `events`.
 
         A stream that is not whole warns or raises as `events` does.
         """
-        batches = self._batches(names)
+        batches = self._batches(names, where)
         tables = dict(batches.read())
-        self._end(batches, not names)
+        self._end(batches, not names and where is None)
         return tables
 
-    def batches(self, *names: str) -> _t.Iterator[Table]:
+    def batches(self, *names: str, where: _t.Optional[str] = None) -> _t.Iterator[Table]:
         """Reads tables, or all tables, and iterates over some rows of a table at a time. Each item
         is a table of these rows in memory. It reads the stream once, and does not keep the rows.
+        `where` selects events, as it does for `events`.
 
         A stream that is not whole warns or raises as `events` does.
         """
-        return self._items(self._batches(names), not names)
+        return self._items(self._batches(names, where), not names and where is None)
 
     @property
     def completeness(self) -> Completeness:
@@ -256,11 +261,11 @@ class Stream:
         finally:
             opened.close()
 
-    def _batches(self, names: _t.Sequence[str]) -> _t.Any:
+    def _batches(self, names: _t.Sequence[str], where: _t.Optional[str]) -> _t.Any:
         """Begins to read tables, or all tables."""
         tables = self.tables()
         chosen = [self.table(name) for name in names] or list(tables.values())
-        return _compiled_module().Batches(list(dict.fromkeys(chosen)))
+        return _compiled_module().Batches(list(dict.fromkeys(chosen)), where)
 
     def _items(self, batches: _t.Any, is_all: bool) -> _t.Iterator[Table]:
         yield from batches
@@ -282,8 +287,14 @@ class Stream:
             raise warning
         _warnings.warn(warning, stacklevel=3)
 
-    def _read(self, chosen: _t.Optional[dict[int, set[int]]], order: str, incomplete: str) -> _AnyReader:
-        return _AnyReader(self._files, chosen, order, incomplete)
+    def _read(
+        self,
+        chosen: _t.Optional[dict[int, set[int]]],
+        order: str,
+        incomplete: str,
+        where: _t.Optional[str] = None,
+    ) -> _AnyReader:
+        return _AnyReader(self._files, chosen, order, incomplete, where)
 
     def _chosen(self, names: _t.Sequence[str]) -> dict[int, set[int]]:
         """Returns the codes of event types by the fingerprint of their registry."""
@@ -321,11 +332,16 @@ class _AnyReader(Reader[_t.Any]):
     """A reader of all registries of a stream, each by a module that is made of it."""
 
     def __init__(
-        self, files: _Files, chosen: _t.Optional[dict[int, set[int]]], order: str, incomplete: str
+        self,
+        files: _Files,
+        chosen: _t.Optional[dict[int, set[int]]],
+        order: str,
+        incomplete: str,
+        where: _t.Optional[str],
     ) -> None:
         self._chosen = chosen
         self._modules: dict[int, _Module] = {}
-        super().__init__(_NO_MODULE, files, order, False, incomplete)
+        super().__init__(_NO_MODULE, files, order, False, incomplete, where)
 
     def _module_for(self, fingerprint: int) -> _Module:
         module = self._modules.get(fingerprint)
