@@ -16,7 +16,7 @@ use super::{
     mono, parquet, print, py, query, recover, release, replay, report, show, spans, stats, txt, validate,
 };
 #[cfg(unix)]
-use super::{control, doctor, list, tail};
+use super::{control, doctor, list, tail, top};
 use crate::term::ended::{Context, Ended, Run};
 use crate::term::exit;
 
@@ -44,7 +44,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Look", &["print", "info", "stats", "spans", "flame", "diff", "report", "validate", "doctor"]),
     ("Query", &["query", "sql", "csv", "parquet"]),
     ("Convert and replay", &["convert", "recover", "replay"]),
-    ("Live", &["list", "control", "tail", "listen", "gdb"]),
+    ("Live", &["list", "control", "tail", "top", "listen", "gdb"]),
     ("Many hosts", &["ship", "collect", "lake"]),
     ("Registry", &["init", "check", "release", "history", "c", "py"]),
     ("MPS, GHC and Mono compatible", &["cnv", "txt", "show", "mono-debug", "mono-report"]),
@@ -163,6 +163,8 @@ commands! {
     Control(control::Args),
     #[cfg(unix)]
     Tail(tail::Args),
+    #[cfg(unix)]
+    Top(top::Args),
 }
 
 #[cfg(test)]

@@ -41,5 +41,7 @@ mod sql;
 mod stats;
 #[cfg(unix)]
 mod tail;
+#[cfg(unix)]
+mod top;
 mod txt;
 mod validate;

@@ -1,6 +1,5 @@
 //! `telemetry tail`: prints the events of a running process.
 
-use std::io::{self, Read};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
@@ -9,8 +8,8 @@ use crate::input::lines::LineArgs;
 use crate::input::live::{self, Seen};
 use crate::input::selection::FilterArgs;
 use crate::input::verdict::Verdict;
-use crate::process::{Process, ProcessName, Unknown, word};
-use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::process::{ProcessName, Sent, word};
+use crate::term::ended::{Context, Ended, Run};
 use crate::term::interrupt;
 use crate::term::message::{note, warning};
 use crate::term::output::OutputArgs;
@@ -65,7 +64,7 @@ impl Run for Args {
             ));
         }
         if !self.words.is_empty() {
-            self.expect_known(&process)?;
+            process.expect_known(&self.words)?;
         }
         let stream = process.open(&format!("tail {}", self.words.join(" ")))?.pieces(true)?;
         end_when_interrupted(&stream);
@@ -89,35 +88,6 @@ impl Run for Args {
         }
         Verdict::new(&completeness, &sessions, &inputs).report(context, self.strict);
         Ok(())
-    }
-}
-
-impl Args {
-    /// Refuses words without a match, since their events would never come. While no registry is in
-    /// use, any word may match later.
-    fn expect_known(&self, process: &Process) -> Ended {
-        // A process of an earlier version does not know the request.
-        let answer = process.ask(&format!("unknown {}", self.words.join(" ")));
-        let unknown: Unknown = answer.unwrap_or_default();
-        let mut messages = unknown.messages();
-        if unknown.names().is_empty() {
-            messages.for_each(warning);
-            return Ok(());
-        }
-        messages.next().map_or(Ok(()), |why| Err(Failure::new(why)))
-    }
-}
-
-/// The bytes that a process sends.
-struct Sent(UnixStream);
-
-impl Read for Sent {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        match self.0.read(to) {
-            // The process was killed, or has closed the connection.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
-            result => result,
-        }
     }
 }
 

@@ -88,7 +88,7 @@ pub(crate) struct Pool {
 }
 
 /// The counters of a kind.
-#[derive(Deserialize, Serialize)]
+#[derive(Deserialize, Serialize, Clone)]
 pub(crate) struct KindCounters {
     pub(crate) registry: String,
     pub(crate) name: String,
@@ -100,7 +100,7 @@ pub(crate) struct KindCounters {
 }
 
 /// The counters of a sink.
-#[derive(Deserialize, Serialize)]
+#[derive(Deserialize, Serialize, Clone)]
 pub(crate) struct SinkCounters {
     pub(crate) name: String,
     /// The first error, if there was one.
@@ -114,7 +114,7 @@ pub(crate) struct SinkCounters {
 }
 
 /// All counters.
-#[derive(Deserialize)]
+#[derive(Deserialize, Clone)]
 pub(crate) struct State {
     #[serde(flatten)]
     pub(crate) counters: Counters,

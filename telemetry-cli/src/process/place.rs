@@ -187,9 +187,21 @@ pub(super) fn absent(pid: Pid, places: &[Place]) -> Failure {
 
 /// Returns true if the system says that the process is stopped, so that it cannot answer.
 pub(super) fn is_stopped(pid: u32) -> bool {
+    has_state(pid, &['T', 't'])
+}
+
+/// Returns true if the system says that the process is in one of these states.
+fn has_state(pid: u32, states: &[char]) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The name before it, in parentheses, may contain anything.
-    stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with(['T', 't']))
+    stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with(states))
+}
+
+impl Process {
+    /// Returns true if it no longer runs, even if its parent does not know it yet.
+    pub(crate) fn has_ended(&self) -> bool {
+        native::exists(self.pid.number).is_err() || has_state(self.pid.number, &['Z', 'X'])
+    }
 }
 
 fn owner_of(path: &Path) -> Option<u32> {

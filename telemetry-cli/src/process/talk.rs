@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 
-use super::answer::Info;
+use super::answer::{Info, Unknown};
 use super::pid::Pid;
 use super::place::{Place, Process, absent, is_stopped};
-use crate::term::ended::Failure;
+use crate::term::ended::{Ended, Failure};
+use crate::term::message::warning;
 use crate::term::native::{self, Peer};
 use crate::text::escaped_text;
 
@@ -85,6 +86,19 @@ impl Process {
             _ => return Err(self.failure("sent no answer, expected `ok` or `error: ...`".into())),
         }
         Ok(connection)
+    }
+
+    /// Refuses words without a match, since their events would never come. While no registry is in
+    /// use, any word may match later.
+    pub(crate) fn expect_known(&self, words: &[String]) -> Ended {
+        // A process of an earlier version does not know the request.
+        let unknown: Unknown = self.ask(&format!("unknown {}", words.join(" "))).unwrap_or_default();
+        let mut messages = unknown.messages();
+        if unknown.names().is_empty() {
+            messages.for_each(warning);
+            return Ok(());
+        }
+        messages.next().map_or(Ok(()), |why| Err(Failure::new(why)))
     }
 
     /// Connects to this process, and to no other.
@@ -179,6 +193,19 @@ impl Connection {
         let timeout = if is_live { None } else { Some(LONG_TIMEOUT) };
         self.stream.set_read_timeout(timeout).map_err(|error| silent(self.pid, &error))?;
         Ok(self.stream)
+    }
+}
+
+/// The bytes that a process sends.
+pub(crate) struct Sent(pub(crate) UnixStream);
+
+impl Read for Sent {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(to) {
+            // The process was killed, or has closed the connection.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
+            result => result,
+        }
     }
 }
 

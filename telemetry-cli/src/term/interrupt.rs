@@ -53,6 +53,8 @@ fn interrupted() {
 /// leaves its loop.
 pub(crate) fn end() -> ! {
     bar::end();
+    #[cfg(unix)]
+    super::screen::leave();
     if let Some(clean_up) = CLEAN_UP.get() {
         clean_up();
     }

@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::io::Write;
 use std::sync::OnceLock;
 
+#[cfg(unix)]
+use super::screen;
 use super::{bar, quiet};
 
 /// The name of the MPS program by which the command was called.
@@ -41,6 +43,10 @@ pub(crate) fn note(message: impl Display) {
 
 /// Writes a message. If standard error is closed or full, there is no other place for it.
 fn write(level: &str, message: impl Display) {
+    #[cfg(unix)]
+    if screen::keeps(&format_args!("{level}{message}")) {
+        return;
+    }
     bar::aside(|| {
         let _ = match PROGRAM.get() {
             Some(program) => writeln!(std::io::stderr(), "{program}: {message}"),

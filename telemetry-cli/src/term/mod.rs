@@ -16,5 +16,9 @@ pub(crate) mod message;
 #[cfg(unix)]
 pub(crate) mod native;
 pub(crate) mod output;
+#[cfg(unix)]
+pub(crate) mod picture;
 pub(crate) mod progress;
 pub(crate) mod quiet;
+#[cfg(unix)]
+mod screen;

@@ -128,3 +128,69 @@ fn option<T: Copy>(stream: &UnixStream, level: i32, name: i32, value: &mut T) ->
     };
     if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
+
+/// The modes of a terminal.
+#[derive(Clone, Copy)]
+pub(super) struct Modes(libc::termios);
+
+impl Modes {
+    /// Returns the modes of a terminal.
+    pub(super) fn of(terminal: &impl AsRawFd) -> io::Result<Modes> {
+        // SAFETY: a zeroed structure is valid, and the call fills it.
+        unsafe {
+            let mut modes: libc::termios = core::mem::zeroed();
+            match libc::tcgetattr(terminal.as_raw_fd(), &mut modes) {
+                0 => Ok(Modes(modes)),
+                _ => Err(io::Error::last_os_error()),
+            }
+        }
+    }
+
+    /// Sets these modes.
+    pub(super) fn set(&self, terminal: &impl AsRawFd) -> io::Result<()> {
+        // SAFETY: the pointer is to our own value.
+        match unsafe { libc::tcsetattr(terminal.as_raw_fd(), libc::TCSANOW, &self.0) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Returns the modes in which each key is read at once and not shown. Keys still make signals.
+    pub(super) fn by_key(mut self) -> Modes {
+        self.0.c_lflag &= !(libc::ICANON | libc::ECHO);
+        self.0.c_cc[libc::VMIN] = 1;
+        self.0.c_cc[libc::VTIME] = 0;
+        self
+    }
+}
+
+/// Returns the numbers of columns and rows of a terminal.
+pub(super) fn size(terminal: &impl AsRawFd) -> Option<(u16, u16)> {
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the call fills our own structure.
+    let failed = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCGWINSZ, &mut size) };
+    (failed == 0 && size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col, size.ws_row))
+}
+
+/// Waits until one of two descriptors can be read, or the time is over.
+pub(super) fn wait_for(
+    a: &impl AsRawFd,
+    b: &impl AsRawFd,
+    most: std::time::Duration,
+) -> io::Result<[bool; 2]> {
+    let of = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let mut both = [of(a.as_raw_fd()), of(b.as_raw_fd())];
+    let most = i32::try_from(most.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: the array is our own, and its length is right.
+    if unsafe { libc::poll(both.as_mut_ptr(), 2, most) } < 0 {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::Interrupted { Ok([false; 2]) } else { Err(error) };
+    }
+    Ok(both.map(|one| one.revents != 0))
+}
+
+/// Stops this process until it is continued.
+pub(super) fn stop_self() {
+    // SAFETY: sends a signal to this process.
+    unsafe { libc::raise(libc::SIGSTOP) };
+}

@@ -4,6 +4,8 @@
 //! not use `write!` for each event.
 
 mod amount;
+#[cfg(unix)]
+pub(crate) mod brief;
 pub(crate) mod cnv;
 pub(crate) mod cnv_line;
 pub(crate) mod cnv_registries;

@@ -1,5 +1,5 @@
-//! The transcripts and tables in docs/cli.md, diff.md and exports.md are what the command prints
-//! and accepts.
+//! The transcripts and tables in docs/cli.md, diff.md, exports.md and top.md are what the
+//! command prints and accepts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -32,7 +32,7 @@ fn samples_are_real() {
         .with("cache.lock", released(CACHE))
         .with("new.toml", CACHE)
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
-    for (page, expected) in [("cli.md", 25), ("diff.md", 3), ("exports.md", 1)] {
+    for (page, expected) in [("cli.md", 25), ("diff.md", 3), ("exports.md", 1), ("top.md", 1)] {
         samples_of(&folder, page, expected);
     }
 }

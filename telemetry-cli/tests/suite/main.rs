@@ -52,6 +52,8 @@ mod table_files;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod text;
+#[cfg(unix)]
+mod top;
 mod usage;
 mod validate;
 mod versions;

@@ -15,7 +15,7 @@ mod tally;
 pub use found::{End, Found, Key, Which};
 pub use gaps::Gaps;
 pub use nesting::Place;
-pub use pairing::Pairing;
+pub use pairing::{Pairing, Step};
 pub use paths::Paths;
 pub use roles::Def;
 pub use tally::{Long, SpanTally, Tally, Unmatched};

@@ -11,7 +11,7 @@ use super::emissions::Emissions;
 use super::found::{End, Found, Key, Which};
 use super::nesting::{Nesting, Place, Placed};
 use super::paths::Paths;
-use super::roles::{Def, Role, may_have_role, roles};
+use super::roles::{Def, Role, may_have_role, roles as roles_of};
 use crate::figures::keyed::PerEvent;
 
 /// Pairs begins and ends of all sessions, whose events come by time.
@@ -68,6 +68,14 @@ struct Open {
     thread: Links,
     same: Links,
     all: Links,
+}
+
+/// What an event does to a span.
+pub struct Step {
+    pub at: End,
+    is_end: bool,
+    def: u32,
+    identity: Identity,
 }
 
 #[derive(Clone, Copy)]
@@ -144,14 +152,60 @@ impl Pairing {
     /// span that stops the program.
     pub fn take(&mut self, event: &Event<'_>, found: &mut Vec<Found>) -> bool {
         let (names, defs) = (&self.names, &mut self.defs);
-        let roles = self.roles.get(event, |event| roles(event, names, defs).into());
+        let roles = self.roles.get(event, |event| roles_of(event, names, defs).into());
         if roles.is_empty() {
             self.emissions.take(event);
             return false;
         }
         let roles = Arc::clone(roles);
+        let at = self.end_of(event);
+        for role in &*roles {
+            let step = self.step(role, event, at);
+            self.apply(step, found);
+        }
+        self.emissions.take(event);
+        if !self.names.is_empty() {
+            found.retain(|found| self.defs[found.def()].is_wanted);
+        }
+        roles.iter().any(|role| role.begins_pause)
+    }
+
+    /// Visits what events do to spans, for a caller that sorts it by time. Emissions are not
+    /// subtracted.
+    pub fn steps(&mut self, batch: &EventBatch<'_>, mut visit: impl FnMut(Step)) {
+        for row in batch.rows() {
+            let roles = &self.roles.of_registry(batch.known_registry())[row.index as usize];
+            if roles.as_ref().is_some_and(|roles| roles.is_empty()) {
+                continue;
+            }
+            let event = batch.event(&row);
+            let (names, defs) = (&self.names, &mut self.defs);
+            let roles = Arc::clone(self.roles.get(&event, |event| roles_of(event, names, defs).into()));
+            if roles.is_empty() {
+                continue;
+            }
+            let at = self.end_of(&event);
+            roles.iter().for_each(|role| visit(self.step(role, &event, at)));
+        }
+    }
+
+    /// Does what an event does to a span. Steps of a session come by time.
+    pub fn apply(&mut self, step: Step, found: &mut Vec<Found>) {
+        match step.is_end {
+            true => self.end(step.identity, step.at, found),
+            false => self.begin(step.identity, step.def, step.at, found),
+        }
+    }
+
+    fn step(&mut self, role: &Role, event: &Event<'_>, at: End) -> Step {
+        let identity = Identity::new(role, event);
+        let def = role.named_by.filter(|_| !role.is_end).map(|param| self.detailed(role.def, event, param));
+        Step { at, is_end: role.is_end, def: def.unwrap_or(role.def), identity }
+    }
+
+    fn end_of(&mut self, event: &Event<'_>) -> End {
         self.events += 1;
-        let at = End {
+        End {
             thread: event.thread(),
             ns: event.time_ns(),
             spent_ns: self.emissions.spent_ns(event.session().id, event.thread()),
@@ -159,22 +213,7 @@ impl Pairing {
             offset: event.offset(),
             marks: self.mark.as_mut().map_or(0, |mark| mark(event)),
             number: self.events,
-        };
-        for role in &*roles {
-            let identity = Identity::new(role, event);
-            match role.is_end {
-                true => self.end(identity, at, found),
-                false => {
-                    let def = role.named_by.map(|param| self.detailed(role.def, event, param));
-                    self.begin(identity, def.unwrap_or(role.def), at, found)
-                }
-            }
         }
-        self.emissions.take(event);
-        if !self.names.is_empty() {
-            found.retain(|found| self.defs[found.def()].is_wanted);
-        }
-        roles.iter().any(|role| role.begins_pause)
     }
 
     /// Returns the number of spans that an event begins: inside, `None` if it also ends none;

@@ -13,12 +13,12 @@ use serde_json::Value;
 use super::{Program, Sockets, wait};
 use crate::gc_events;
 
-pub(super) fn emit() {
+pub(crate) fn emit() {
     gc_events::pool_init!(1_u64, 2_u64, 3_u64, 0);
     gc_events::ref_fix!(4_u64);
 }
 
-pub(super) fn emitted(sockets: &Sockets, pid: u32) -> u64 {
+pub(crate) fn emitted(sockets: &Sockets, pid: u32) -> u64 {
     let json = sockets.prints(&format!("control {pid} --counters --json"));
     let json: Value = serde_json::from_str(&json).unwrap();
     json["counters"]["emitted"].as_u64().unwrap()

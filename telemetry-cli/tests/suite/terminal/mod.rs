@@ -2,6 +2,7 @@
 
 mod pty;
 mod screen;
+mod top;
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin};

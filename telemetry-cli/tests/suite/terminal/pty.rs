@@ -25,12 +25,15 @@ pub(crate) struct Terminal {
     written: Arc<Mutex<Vec<u8>>>,
     reading: JoinHandle<()>,
     columns: u16,
+    /// The modes before the command began.
+    pub(crate) modes_before: String,
 }
 
 impl Terminal {
     /// Starts a command on a terminal of some width.
     pub(crate) fn start(command: &mut Command, shown: Shown, columns: u16) -> (Terminal, Child) {
         let (master, slave) = pair(columns);
+        let modes_before = modes_of(&master);
         let of = |shows: bool| if shows { Stdio::from(slave.try_clone().unwrap()) } else { Stdio::piped() };
         command.stdin(Stdio::piped()).env("TERM", "xterm");
         command.stdout(of(shown != Shown::Stderr)).stderr(of(shown != Shown::Stdout));
@@ -63,12 +66,25 @@ impl Terminal {
                 }
             }
         });
-        (Terminal { keys: master, written, reading, columns }, child)
+        (Terminal { keys: master, written, reading, columns, modes_before }, child)
     }
 
     /// Presses keys.
     pub(crate) fn press(&mut self, keys: &[u8]) {
         self.keys.write_all(keys).unwrap();
+    }
+
+    /// Changes the size, as when a window is dragged. The command gets a signal.
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        // SAFETY: the descriptor is open, and the structure is our own.
+        assert_eq!(unsafe { libc::ioctl(self.keys.as_raw_fd(), libc::TIOCSWINSZ, &size) }, 0);
+        self.columns = columns;
+    }
+
+    /// Returns the present modes.
+    pub(crate) fn modes(&self) -> String {
+        modes_of(&self.keys)
     }
 
     /// Returns the present screen.
@@ -83,6 +99,18 @@ impl Terminal {
         let screen = Screen::of(&written, self.columns.into());
         (written, screen)
     }
+}
+
+/// Returns the modes of a terminal as text. Both of its ends have the same.
+fn modes_of(terminal: &File) -> String {
+    // SAFETY: a zeroed structure is valid, and the call fills it.
+    let modes = unsafe {
+        let mut modes: libc::termios = std::mem::zeroed();
+        assert_eq!(libc::tcgetattr(terminal.as_raw_fd(), &mut modes), 0);
+        modes
+    };
+    let flags = [modes.c_iflag, modes.c_oflag, modes.c_cflag, modes.c_lflag];
+    format!("{flags:x?} {:?}", modes.c_cc)
 }
 
 /// Opens a new terminal, and returns its two ends.

@@ -6,6 +6,9 @@ pub(crate) struct Screen {
     lines: Vec<Vec<char>>,
     pub(crate) row: usize,
     pub(crate) column: usize,
+    /// The usual screen, while the alternate one is shown.
+    usual: Option<Box<Screen>>,
+    pub(crate) hides_cursor: bool,
 }
 
 impl Screen {
@@ -19,8 +22,8 @@ impl Screen {
                 '\r' => screen.column = 0,
                 '\n' => screen.row += 1,
                 '\x1b' => {
-                    let Some((number, action)) = sequence(&mut chars) else { break };
-                    screen.act(number, action);
+                    let Some((numbers, action)) = sequence(&mut chars) else { break };
+                    screen.act(&numbers, action);
                 }
                 _ if char.is_control() => panic!("{char:?} in {text:?}"),
                 _ => {
@@ -44,9 +47,24 @@ impl Screen {
         &mut self.lines[row]
     }
 
-    fn act(&mut self, number: usize, action: char) {
+    fn act(&mut self, numbers: &[usize], action: char) {
         let (row, column) = (self.row, self.column);
-        match (action, number) {
+        match (action, numbers[0]) {
+            ('H', to) => {
+                self.row = to.max(1) - 1;
+                self.column = numbers.get(1).map_or(0, |to| to.max(&1) - 1);
+            }
+            ('J', 2) => self.lines.clear(),
+            ('h', 1049) => {
+                let usual = std::mem::take(self);
+                self.usual = Some(Box::new(usual));
+            }
+            ('l', 1049) => {
+                let hides_cursor = self.hides_cursor;
+                *self = *self.usual.take().expect("the alternate screen is shown");
+                self.hides_cursor = hides_cursor;
+            }
+            ('h' | 'l', 25) => self.hides_cursor = action == 'l',
             ('A', up) => self.row -= up.max(1).min(row),
             ('B', down) => self.row += down.max(1),
             ('C', right) => self.column += right.max(1),
@@ -59,8 +77,13 @@ impl Screen {
             }
             // Colors, and the visibility of the cursor.
             ('m' | 'h' | 'l', _) => {}
-            _ => panic!("a sequence that is not known: {number}{action}"),
+            _ => panic!("a sequence that is not known: {numbers:?}{action}"),
         }
+    }
+
+    /// Returns true if the alternate screen is shown.
+    pub(crate) fn is_alternate(&self) -> bool {
+        self.usual.is_some()
     }
 
     /// Returns the visible text, without empty lines at the end.
@@ -71,16 +94,17 @@ impl Screen {
     }
 }
 
-/// Reads the number and the letter of a sequence, if it is complete.
-fn sequence(chars: &mut std::str::Chars<'_>) -> Option<(usize, char)> {
+/// Reads the numbers and the letter of a sequence, if it is complete.
+fn sequence(chars: &mut std::str::Chars<'_>) -> Option<(Vec<usize>, char)> {
     assert_eq!(chars.next()?, '[', "a sequence that is not known");
-    let mut number = 0;
+    let mut numbers = vec![0];
     loop {
         match chars.next()? {
-            '?' | ';' => {}
-            char => match char.to_digit(10) {
-                Some(digit) => number = number * 10 + digit as usize,
-                None => return Some((number, char)),
+            '?' => {}
+            ';' => numbers.push(0),
+            char => match (char.to_digit(10), numbers.last_mut()) {
+                (Some(digit), Some(last)) => *last = *last * 10 + digit as usize,
+                _ => return Some((numbers, char)),
             },
         }
     }
