@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use telemetry_decode::{Completeness, Filter, Session};
+use telemetry_decode::{Completeness, Filter, Input, Session};
 
 use crate::input::follow::Follow;
 use crate::input::inputs::{Inputs, RegistryArgs};
@@ -148,8 +148,12 @@ impl Args {
         }
         let failed = |error| Failure::new(format!("cannot read {}: {error}", display(path)));
         let metadata = std::fs::metadata(path).map_err(failed)?;
+        if metadata.is_dir() {
+            // The error names the problem.
+            Input::open(path).map_err(Failure::new)?;
+        }
         if !metadata.is_file() {
-            return Err(Failure::new(format!("{} is not a regular file", self.name())));
+            return Err(Failure::new(format!("cannot read {}: it is not a regular file", self.name())));
         }
         if let Some(format) = FormatArgs::default().of_file(path)? {
             return Err(Failure::new(format!(

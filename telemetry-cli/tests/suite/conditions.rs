@@ -36,6 +36,10 @@ const READERS: &[&str] = &[
     "convert --to perfetto FILE",
     "convert --to chrome FILE",
     "convert --to ctf -d trace FILE",
+    "report --against spans.tel -o - FILE",
+    "report --against FILE -o - spans.tel",
+    #[cfg(unix)]
+    "top --once FILE",
     "validate FILE",
     "validate --json FILE",
     #[cfg(feature = "parquet")]

@@ -13,14 +13,16 @@ use crate::streams::{begun, gc_registry, runtime_registry};
 /// 19 November 2026.
 const START: u64 = 1_795_000_000_000_000_000;
 
-/// Commands that write files for viewers, or compare runs.
-const EXPORTERS: [&str; 6] = [
+/// Commands that write files for viewers, compare runs, or show one.
+const EXPORTERS: [&str; 8] = [
     "convert --to perfetto -o out FILE",
     "convert --to chrome -o out FILE",
     "convert --to ctf -d trace FILE",
     "flame -o out FILE",
     "flame --by event,thread -o out FILE",
     "diff --by event,thread -o out FILE FILE",
+    "report --against FILE -o out.html FILE",
+    "top --once FILE",
 ];
 
 /// Runs all exporters. None takes more memory than this.

@@ -118,6 +118,9 @@ fn every_command_has_conditions() {
         "convert --to chrome -o out.json",
         "convert --to ctf -d out.ctf",
         "diff gc.tel",
+        "report --against gc.tel -o compared.html",
+        #[cfg(unix)]
+        "top --once",
         #[cfg(feature = "parquet")]
         "parquet -d parquet",
         #[cfg(feature = "arrow")]

@@ -119,6 +119,8 @@ fn cut(mut text: String) -> Json {
     let len = text.len();
     let end = (0..=MAX_STRING.min(len)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     text.truncate(end);
+    // A string of a megabyte must not keep its memory.
+    text.shrink_to_fit();
     with_length(text, len, end < len)
 }
 
