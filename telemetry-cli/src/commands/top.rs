@@ -54,6 +54,8 @@ const USUAL_LATENCY: Duration = Duration::from_secs(1);
 
 /// The time of which `--once` shows a running process, in seconds.
 const ONCE_SECONDS: f64 = 1.0;
+/// How long `--once` waits for events of a process, which may emit none.
+const ONCE_MOST: Duration = Duration::from_secs(10);
 
 /// Show rates, durations and losses of a running program on the terminal
 #[derive(clap::Args)]
@@ -264,20 +266,22 @@ impl Args {
     /// Prints one picture.
     fn print(&self, source: Source, filter: Filter) -> Result<Accounts> {
         let is_live = source.process.is_some();
-        let longest = Instant::now() + 3 * source.latency + Duration::from_secs(3);
+        let longest = Instant::now() + 3 * source.latency + ONCE_MOST;
         let reading = Reading::start(source, filter, || {})?;
         let interrupted = Arc::clone(&reading.feed);
         interrupt::stops(move || interrupted.stop());
         let mut now = reading.feed.now();
-        let has_enough = |now: &Now| is_live && now.figures.seconds.is_some_and(|of| of >= ONCE_SECONDS);
+        let has_enough = |now: &Now| {
+            is_live && now.state.is_some() && now.figures.seconds.is_some_and(|of| of >= ONCE_SECONDS)
+        };
         while !reading.is_over() && !has_enough(&now) && (!is_live || Instant::now() < longest) {
             std::thread::sleep(REDRAW_AT_KEY);
             now = reading.feed.now();
         }
-        let (feed, name) = (Arc::clone(&reading.feed), reading.name.clone());
+        // A file was read to its end, and a process may have ended.
+        let now = reading.feed.now();
+        let name = reading.name.clone();
         let accounts = reading.end()?;
-        // A file was read to its end.
-        let now = if is_live { now } else { feed.now() };
         let (columns, _) = picture::size_of_stdout().unwrap_or((80, 24));
         let view =
             View { input: &name, sort: Sort::Rate, is_paused: false, shows_help: false, columns, rows: None };
@@ -316,8 +320,10 @@ fn draw(picture: &mut Picture, reading: &Reading) -> std::io::Result<()> {
     while !reading.feed.is_stopped() {
         let wait = due.saturating_duration_since(Instant::now());
         if wait.is_zero() {
-            if !is_paused {
-                now = reading.feed.now();
+            let fresh = reading.feed.now();
+            match is_paused {
+                true => now.ended = fresh.ended,
+                false => now = fresh,
             }
             let (columns, rows) = picture.size();
             let view = View { input: &reading.name, sort, is_paused, shows_help, columns, rows: Some(rows) };
