@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use telemetry_decode::{Completeness, Filter, Input, Session};
 
-use crate::input::follow::Follow;
+use crate::input::follow::{Follow, Growth};
 use crate::input::inputs::{Inputs, RegistryArgs};
 use crate::input::opening::FormatArgs;
 use crate::input::selection::FilterArgs;
@@ -92,6 +92,7 @@ struct Source {
     stop: Box<dyn FnOnce() + Send>,
     process: Option<Process>,
     latency: Duration,
+    growth: Arc<Growth>,
     /// What the picture calls it.
     name: String,
     /// What is said at its end.
@@ -165,17 +166,19 @@ impl Args {
             )));
         }
         let inputs = Inputs::new(vec![path.clone()], self.registries.load()?);
-        let (input, stop): (Box<dyn Read + Send>, Box<dyn FnOnce() + Send>) = match self.once {
-            true => (Box::new(File::open(path).map_err(failed)?), Box::new(|| {})),
+        type Opened = (Box<dyn Read + Send>, Box<dyn FnOnce() + Send>, Arc<Growth>);
+        let (input, stop, growth): Opened = match self.once {
+            true => (Box::new(File::open(path).map_err(failed)?), Box::new(|| {}), Arc::default()),
             false => {
                 let follow = Follow::open(path).map_err(failed)?;
-                let stop = follow.stopper();
-                (Box::new(follow), Box::new(stop))
+                let (stop, growth) = (follow.stopper(), follow.growth());
+                (Box::new(follow), Box::new(stop), growth)
             }
         };
         let end =
             if self.once { String::new() } else { format!("all sessions in {} have ended", self.name()) };
-        Ok(Source { input, inputs, stop, process: None, latency: USUAL_LATENCY, name: self.name(), end })
+        let (name, latency) = (self.name(), USUAL_LATENCY);
+        Ok(Source { input, inputs, stop, process: None, latency, growth, name, end })
     }
 
     fn open_process(&self) -> Result<Source> {
@@ -203,6 +206,7 @@ impl Args {
             inputs: Inputs::new(vec![format!("process {}", process.pid).into()], self.registries.load()?),
             stop: Box::new(move || drop(other.shutdown(Shutdown::Both))),
             latency: Duration::try_from_secs_f64(info.latency).unwrap_or(USUAL_LATENCY),
+            growth: Arc::new(Growth::known()),
             name: format!("process {}", process.pid),
             end: format!("process {} has closed the stream", process.pid),
             process: Some(process),
@@ -221,8 +225,8 @@ struct Reading {
 impl Reading {
     /// Begins to read a source, and to ask its process. Calls a function at the end.
     fn start(source: Source, filter: Filter, at_end: impl FnOnce() + Send + 'static) -> Result<Reading> {
-        let Source { input, inputs, stop, process, latency, name, end } = source;
-        let feed = Feed::new(latency);
+        let Source { input, inputs, stop, process, latency, growth, name, end } = source;
+        let feed = Feed::new(latency, growth);
         let process = process.map(Arc::new);
         let (reading, asked) = (Arc::clone(&feed), process.clone());
         let read = move || {

@@ -27,7 +27,35 @@ pub(crate) struct Follow {
     next: Option<(PathBuf, File)>,
     sessions: Sessions,
     stopped: Arc<AtomicBool>,
+    growth: Arc<Growth>,
     is_gone: bool,
+}
+
+/// Whether an input grows, for another thread.
+#[derive(Default)]
+pub(crate) struct Growth {
+    /// Its end was reached.
+    has_waited: AtomicBool,
+    /// It has grown since.
+    has_grown: AtomicBool,
+}
+
+#[cfg(unix)]
+impl Growth {
+    /// Returns the growth of an input that is known to grow.
+    pub(crate) fn known() -> Growth {
+        Growth { has_waited: true.into(), has_grown: true.into() }
+    }
+
+    /// Returns true if the end was reached.
+    pub(crate) fn has_waited(&self) -> bool {
+        self.has_waited.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if the input has grown since its end was reached.
+    pub(crate) fn has_grown(&self) -> bool {
+        self.has_grown.load(Ordering::Relaxed)
+    }
 }
 
 impl Follow {
@@ -40,6 +68,7 @@ impl Follow {
             next: None,
             sessions: Sessions::default(),
             stopped: Arc::default(),
+            growth: Arc::default(),
             is_gone: false,
         })
     }
@@ -48,6 +77,12 @@ impl Follow {
     pub(crate) fn stopper(&self) -> impl FnOnce() + Send + 'static {
         let stopped = self.stopped.clone();
         move || stopped.store(true, Ordering::Relaxed)
+    }
+
+    /// Returns whether the file grows.
+    #[cfg(unix)]
+    pub(crate) fn growth(&self) -> Arc<Growth> {
+        Arc::clone(&self.growth)
     }
 
     /// Continues after the end of the file, if there is more.
@@ -94,6 +129,9 @@ impl Read for Follow {
             if n > 0 {
                 self.read += n as u64;
                 self.sessions.pass(&to[..n]);
+                if self.growth.has_waited.load(Ordering::Relaxed) {
+                    self.growth.has_grown.store(true, Ordering::Relaxed);
+                }
                 return Ok(n);
             }
             if self.go_on()? {
@@ -102,6 +140,7 @@ impl Read for Follow {
             if self.sessions.have_all_ended() || self.stopped.load(Ordering::Relaxed) {
                 return Ok(0);
             }
+            self.growth.has_waited.store(true, Ordering::Relaxed);
             std::thread::sleep(TICK);
         }
     }

@@ -9,6 +9,7 @@ use telemetry_decode::{Completeness, Filter, Order, Reader, Session};
 use telemetry_format::Loss;
 
 use super::recent::{Figures, Recent, Until};
+use crate::input::follow::Growth;
 use crate::input::inputs::{Inputs, cannot_read};
 use crate::process::{Process, State};
 use crate::term::ended::Failure;
@@ -27,6 +28,7 @@ pub(super) struct Feed {
     stop: Condvar,
     /// How late events may come.
     latency: Duration,
+    growth: Arc<Growth>,
 }
 
 #[derive(Default)]
@@ -61,12 +63,13 @@ pub(super) struct Now {
 }
 
 impl Feed {
-    pub(super) fn new(latency: Duration) -> Arc<Feed> {
+    pub(super) fn new(latency: Duration, growth: Arc<Growth>) -> Arc<Feed> {
         Arc::new(Feed {
             known: Mutex::default(),
             is_stopped: AtomicBool::new(false),
             stop: Condvar::new(),
             latency,
+            growth,
         })
     }
 
@@ -145,7 +148,7 @@ impl Feed {
     /// Returns what is known now.
     pub(super) fn now(&self) -> Now {
         let mut known = self.known();
-        let until = known.until(self.latency);
+        let until = known.until(self.latency, &self.growth);
         let figures = known.recent.figures(&until);
         let Known { losses, program, state, emits, ended, .. } = &*known;
         Now {
@@ -164,12 +167,18 @@ impl Feed {
 }
 
 impl Known {
-    /// Returns the time that the figures are of. While nothing comes, the time goes on.
-    fn until(&self, latency: Duration) -> Until {
+    /// Returns the time that the figures are of. It goes on while an input that grows has nothing.
+    fn until(&self, latency: Duration, growth: &Growth) -> Until {
         let (Some(latest), Some(arrived), None) = (self.recent.latest_ns(), self.arrived, &self.ended) else {
             return Until::End;
         };
-        let idle = arrived.elapsed().saturating_sub(latency);
+        let idle = match (growth.has_waited(), growth.has_grown()) {
+            // Events of other lanes may follow.
+            (false, _) => Duration::ZERO,
+            // The program may have ended long ago.
+            (true, false) => return Until::End,
+            (true, true) => arrived.elapsed().saturating_sub(latency),
+        };
         let ns = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
         Until::Time(latest.saturating_add(ns(idle)).saturating_sub(ns(latency)))
     }

@@ -1,5 +1,6 @@
 //! `top`: its picture on a terminal, and how it leaves the terminal.
 
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 
@@ -137,6 +138,20 @@ fn a_stop_restores_the_terminal_for_a_while() {
     assert_ne!(showing.terminal.modes(), showing.terminal.modes_before);
     showing.terminal.press(b"q");
     showing.ended("q after a stop");
+}
+
+/// A file whose program was killed has the rates of its last seconds; one that grows goes on.
+#[test]
+fn a_file_without_an_end_is_shown_to_its_last_event() {
+    let folder = open_file();
+    let mut showing = Showing::start(&mut folder.command("top gc.tel"), "last 3.00 s: 7.67 events/s");
+    let mut file = std::fs::OpenOptions::new().append(true).open(folder.path("gc.tel")).unwrap();
+    let whole = gc();
+    file.write_all(crate::streams::blocks(&whole).last().unwrap()).unwrap();
+    showing.see("have ended: this is the last picture");
+    showing.see("last 3.00 s: 7.67 events/s");
+    showing.terminal.press(b"q");
+    showing.ended("q");
 }
 
 /// A file is shown to its end, and its last picture stays.
