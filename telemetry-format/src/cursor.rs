@@ -3,8 +3,8 @@
 use crate::grouped::Grouped;
 use crate::put::unzigzag;
 
-/// A position in packed bytes. Every read either succeeds and advances, or fails and leaves the
-/// position as it is.
+/// A position in packed bytes. Every read of one value either succeeds and advances, or fails and
+/// leaves the position as it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
@@ -83,6 +83,21 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
+    /// Reads two values that [`crate::put::unsigned`] wrote, with one test if both have one byte.
+    ///
+    /// # Errors
+    /// The same as for [`Cursor::unsigned`]; the first value may be read then.
+    #[inline(always)]
+    pub fn two_unsigned(&mut self) -> Result<(u64, u64)> {
+        match self.rest {
+            [first, second, rest @ ..] if first & second & 1 != 0 => {
+                self.rest = rest;
+                Ok((u64::from(first >> 1), u64::from(second >> 1)))
+            }
+            _ => Ok((self.unsigned()?, self.unsigned()?)),
+        }
+    }
+
     /// Reads a value that [`crate::put::signed`] wrote.
     ///
     /// # Errors
@@ -98,7 +113,15 @@ impl<'a> Cursor<'a> {
     /// The same as for [`Cursor::unsigned`]; the slot is then unchanged.
     #[inline(always)]
     pub fn delta(&mut self, slot: &mut u64) -> Result<u64> {
-        *slot = slot.wrapping_add(self.signed()? as u64);
+        // Most deltas have one byte.
+        let delta = match self.rest.split_first() {
+            Some((&byte, rest)) if byte & 1 != 0 => {
+                self.rest = rest;
+                SHORT_DELTAS[usize::from(byte)]
+            }
+            _ => self.signed()?,
+        };
+        *slot = slot.wrapping_add(delta as u64);
         Ok(*slot)
     }
 
@@ -230,6 +253,17 @@ impl<'a> Cursor<'a> {
         Ok(text)
     }
 }
+
+/// The signed numbers that take one byte, by that byte.
+static SHORT_DELTAS: [i64; 256] = {
+    let mut deltas = [0; 256];
+    let mut byte = 0;
+    while byte < deltas.len() {
+        deltas[byte] = unzigzag(byte as u64 >> 1);
+        byte += 1;
+    }
+    deltas
+};
 
 /// Reads a value of at least four bytes, or one near the end. Takes and returns the position by
 /// value, so that a [`Cursor`] can stay in registers.

@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
+use telemetry_format::Cursor;
+
 use super::reading::{Reading, Stamp, Take};
+use crate::registry::plan::{EventPlan, Plan};
 use crate::report::completeness::Reason;
 use crate::sessions::session::Session;
 use crate::values::raw::Raw;
@@ -153,6 +156,20 @@ impl Head {
     }
 }
 
+/// Reads the code and the clock reading of an event, whose kind must be the block's. `time` is the
+/// reading before.
+#[inline(always)]
+fn read_head<'p>(
+    plan: &'p Plan,
+    cursor: &mut Cursor<'_>,
+    time: u64,
+    kind_bit: u8,
+) -> Result<(&'p EventPlan, u64), Reason> {
+    let (code, ticks) = cursor.two_unsigned()?;
+    let event = plan.event(code, kind_bit).ok_or(Reason::UnknownEvent(code))?;
+    Ok((event, time.wrapping_add(ticks)))
+}
+
 /// Grows the list to twice the length that `place` needs, and returns the parameters there.
 #[cold]
 #[inline(never)]
@@ -161,14 +178,125 @@ fn grow(raw: &mut Vec<Raw>, place: Range<usize>) -> &mut [Raw] {
     raw.get_mut(place).unwrap_or_default()
 }
 
+impl Batch {
+    /// Does the work of [`Batch::take`] for many events, with all state in local variables.
+    #[inline(never)]
+    fn take_each(
+        &mut self,
+        reading: &mut Reading<'_, '_>,
+        payload_end: usize,
+        numbers: Range<u32>,
+    ) -> (u32, Result<(), Reason>) {
+        let (start, places) = (self.heads.len(), self.make_room(numbers.len()));
+        let Batch { heads, raw, used, .. } = self;
+        let (plan, kind, payload_len) = (reading.plan, reading.kind, reading.payload.len());
+        let slots = &mut *reading.slots;
+        let (mut cursor, mut time) = (reading.cursor, reading.time);
+        let (mut number, mut first) = (numbers.start, *used);
+        let read = 'read: {
+            for head in &mut heads[start..start + places] {
+                let mut ahead = cursor;
+                let (event, later) = match read_head(plan, &mut ahead, time, kind) {
+                    Ok(head) => head,
+                    Err(reason) => break 'read Err(reason),
+                };
+                let end = first + event.params() as u32;
+                let Some(of_event) = raw.get_mut(first as usize..end as usize) else {
+                    // The caller goes on when there is room.
+                    raw.resize(end as usize * 2, Raw::default());
+                    break;
+                };
+                if let Err(malformed) = event.read(&mut ahead, slots, payload_len, of_event) {
+                    break 'read Err(malformed.into());
+                }
+                let left = cursor.rest().len();
+                let (at, len) = ((payload_end - left) as u32, (left - ahead.rest().len()) as u32);
+                *head = Head { time: later, event: event.index, len, at, number, first, end };
+                (number, first) = (number + 1, end);
+                (cursor, time) = (ahead, later);
+            }
+            Ok(())
+        };
+        let taken = number - numbers.start;
+        heads.truncate(start + taken as usize);
+        *used = first;
+        (reading.cursor, reading.time) = (cursor, time);
+        (taken, read)
+    }
+
+    /// Does the same, but leaves out events that are not needed.
+    #[inline(never)]
+    fn take_needed(
+        &mut self,
+        reading: &mut Reading<'_, '_>,
+        payload_end: usize,
+        numbers: Range<u32>,
+    ) -> (u32, Result<(), Reason>) {
+        let (start, places) = (self.heads.len(), self.make_room(numbers.len()));
+        let Batch { heads, raw, used, .. } = self;
+        let (plan, kind, payload_len) = (reading.plan, reading.kind, reading.payload.len());
+        let slots = &mut *reading.slots;
+        let (mut cursor, mut time) = (reading.cursor, reading.time);
+        let (mut number, mut first) = (numbers.start, *used);
+        let mut free = heads[start..start + places].iter_mut();
+        let read = 'read: {
+            while number < numbers.end && free.len() > 0 {
+                let mut ahead = cursor;
+                let (event, later) = match read_head(plan, &mut ahead, time, kind) {
+                    Ok(head) => head,
+                    Err(reason) => break 'read Err(reason),
+                };
+                let end = first + event.params() as u32;
+                let Some(of_event) = raw.get_mut(first as usize..end as usize) else {
+                    raw.resize(end as usize * 2, Raw::default());
+                    break;
+                };
+                if let Err(malformed) = event.read(&mut ahead, slots, payload_len, of_event) {
+                    break 'read Err(malformed.into());
+                }
+                let is_end = number + 1 == numbers.end || ahead.rest().len() < reading.margin;
+                // The last event is taken if no other is, so that the caller sees progress.
+                if (event.is_needed || is_end && free.len() == places)
+                    && let Some(head) = free.next()
+                {
+                    let left = cursor.rest().len();
+                    let (at, len) = ((payload_end - left) as u32, (left - ahead.rest().len()) as u32);
+                    *head = Head { time: later, event: event.index, len, at, number, first, end };
+                    first = end;
+                }
+                number += 1;
+                (cursor, time) = (ahead, later);
+                if is_end && !event.is_needed {
+                    reading.is_short = number < numbers.end;
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let (read_events, taken) = (number - numbers.start, places - free.len());
+        heads.truncate(start + taken);
+        *used = first;
+        reading.unneeded += u64::from(read_events) - taken as u64;
+        (reading.cursor, reading.time) = (cursor, time);
+        (read_events, read)
+    }
+
+    /// Adds empty heads for at most this many events. Returns their number.
+    fn make_room(&mut self, events: usize) -> usize {
+        let start = self.heads.len();
+        // Many lanes have only a few events each, so the list grows step by step.
+        let places = events.min(self.most() - start).min(self.heads.capacity().max(FIRST_EVENTS));
+        self.heads.resize(start + places, Head::default());
+        places
+    }
+}
+
 impl Take<'_> for Batch {
     #[inline(always)]
     fn is_full(&self) -> bool {
         self.heads.len() >= self.most()
     }
 
-    /// Does the work of [`Batch::take`] for many events, with all state in local variables.
-    #[inline(never)]
     fn take_all(
         &mut self,
         reading: &mut Reading<'_, '_>,
@@ -176,69 +304,10 @@ impl Take<'_> for Batch {
         numbers: Range<u32>,
         _: &Session,
     ) -> (u32, Result<(), Reason>) {
-        let most = self.most();
-        let Batch { heads, raw, used, .. } = self;
-        let start = heads.len();
-        // Many lanes have only a few events each, so the list grows step by step.
-        let more = numbers.len().min(most - start).min(heads.capacity().max(FIRST_EVENTS));
-        heads.resize(start + more, Head::default());
-        let (plan, kind, payload_len) = (reading.plan, reading.kind, reading.payload.len());
-        let slots = &mut *reading.slots;
-        let (mut cursor, mut time) = (reading.cursor, reading.time);
-        let (mut number, mut first, mut unneeded) = (numbers.start, *used, 0);
-        let mut free = heads[start..].iter_mut();
-        let room = free.len();
-        let mut places = raw.get_mut(first as usize..).unwrap_or_default();
-        let mut wrong = Ok(());
-        while number < numbers.end && free.len() > 0 {
-            let mut ahead = cursor;
-            let (code, later) = match ahead.unsigned().and_then(|code| Ok((code, ahead.unsigned()?))) {
-                Ok((code, ticks)) => (code, time.wrapping_add(ticks)),
-                Err(malformed) => {
-                    wrong = Err(malformed.into());
-                    break;
-                }
-            };
-            let Some(event) = plan.event(code, kind) else {
-                wrong = Err(Reason::UnknownEvent(code));
-                break;
-            };
-            let Some(of_event) = places.get_mut(..event.params()) else {
-                // The caller goes on when there is room.
-                raw.resize((first as usize + event.params()) * 2, Raw::default());
-                break;
-            };
-            if let Err(malformed) = event.read(&mut ahead, slots, payload_len, of_event) {
-                wrong = Err(malformed.into());
-                break;
-            }
-            number += 1;
-            let is_end = number == numbers.end || ahead.rest().len() < reading.margin;
-            // The last event is taken if no other is, so that the caller sees progress.
-            if (event.is_needed || is_end && free.len() == room)
-                && let Some(head) = free.next()
-            {
-                places = std::mem::take(&mut places).get_mut(event.params()..).unwrap_or_default();
-                let end = first + event.params() as u32;
-                let left = cursor.rest().len();
-                let (at, len) = ((payload_end - left) as u32, (left - ahead.rest().len()) as u32);
-                *head = Head { time: later, event: event.index, len, at, number: number - 1, first, end };
-                first = end;
-            } else {
-                unneeded += 1;
-            }
-            (cursor, time) = (ahead, later);
-            if is_end && !event.is_needed {
-                reading.is_short = number < numbers.end;
-                break;
-            }
+        match reading.plan.needs_all {
+            true => self.take_each(reading, payload_end, numbers),
+            false => self.take_needed(reading, payload_end, numbers),
         }
-        let read = number - numbers.start;
-        heads.truncate(start + (read - unneeded) as usize);
-        *used = first;
-        reading.unneeded += u64::from(unneeded);
-        (reading.cursor, reading.time) = (cursor, time);
-        (read, wrong)
     }
 
     #[inline(always)]

@@ -39,16 +39,19 @@ pub(crate) trait Take<'p> {
         while number < numbers.end && !self.is_full() {
             let before = reading.cursor;
             let left = before.rest().len();
-            let taken = reading.head().map_err(Reason::from).and_then(|(code, time)| {
-                let stamp = Stamp { time, at: (payload_end - left) as u32, number, left, session };
-                self.take(reading, code, Some(stamp))?;
-                reading.time = time;
-                Ok(())
-            });
-            if taken.is_err() {
+            let (code, time) = match reading.head() {
+                Ok(head) => head,
+                Err(malformed) => {
+                    reading.cursor = before;
+                    return (number - numbers.start, Err(malformed.into()));
+                }
+            };
+            let stamp = Stamp { time, at: (payload_end - left) as u32, number, left, session };
+            if let Err(reason) = self.take(reading, code, Some(stamp)) {
                 reading.cursor = before;
-                return (number - numbers.start, taken);
+                return (number - numbers.start, Err(reason));
             }
+            reading.time = time;
             number += 1;
         }
         (number - numbers.start, Ok(()))
@@ -142,7 +145,7 @@ impl<'p, 's> Reading<'p, 's> {
     /// Reads the code and the clock reading of an event.
     #[inline(always)]
     pub(super) fn head(&mut self) -> Result<(u64, u64), Malformed> {
-        let (code, ticks) = (self.cursor.unsigned()?, self.cursor.unsigned()?);
+        let (code, ticks) = self.cursor.two_unsigned()?;
         Ok((code, self.time.wrapping_add(ticks)))
     }
 

@@ -18,12 +18,25 @@ pub(crate) struct Plan {
     events: Vec<EventPlan>,
     /// By bit; none for a bit without a kind.
     kinds: [Option<KindPlan>; 64],
+    /// All events are needed.
+    pub(crate) needs_all: bool,
 }
+
+/// The most deltas before other parameters that are read without looking at their forms. Most
+/// events have no other parameters.
+const MAX_LEADING: usize = 8;
 
 /// The plan of an event.
 #[derive(Debug, Clone)]
 pub(crate) struct EventPlan {
+    /// The rotations of the first parameters, if all of them are deltas.
+    rotations: [u8; MAX_LEADING],
+    /// Number of these parameters.
+    leading: u8,
+    /// The other parameters.
     steps: Box<[Step]>,
+    /// Number of all parameters.
+    params: u32,
     /// Index of the event in the registry.
     pub(crate) index: u32,
     /// The first of its delta slots, which are contiguous.
@@ -93,6 +106,7 @@ impl Plan {
             beyond: Vec::new(),
             events: Vec::with_capacity(registry.events.len()),
             kinds: [None; 64],
+            needs_all: true,
         };
         for (index, kind) in registry.kinds.iter().enumerate() {
             let slots = slots.of_kind(index).len() as u32;
@@ -113,12 +127,18 @@ impl Plan {
                 let slot = slots.number(index, number).map_or(0, |slot| slot - base);
                 Step { is_delta: form == Form::Delta, rotation: param.rotation() as u8, form, slot }
             });
-            let steps: Box<[Step]> = steps.collect();
+            let steps: Vec<Step> = steps.collect();
+            let leading = steps.iter().take(MAX_LEADING).take_while(|step| step.form == Form::Delta).count();
+            let mut rotations = [0; MAX_LEADING];
+            rotations.iter_mut().zip(&steps[..leading]).for_each(|(place, step)| *place = step.rotation);
             let mut deltas = (0..event.params.len()).filter_map(|number| slots.number(index, number));
             plan.events.push(EventPlan {
                 first_slot: deltas.next().map_or(0, |slot| slot - base),
                 has_runs: steps.iter().any(Step::is_run),
-                steps,
+                rotations,
+                leading: leading as u8,
+                params: steps.len() as u32,
+                steps: steps[leading..].into(),
                 is_needed: true,
                 index: index as u32,
                 kind_bit: registry.kind_of(event).bit,
@@ -136,6 +156,7 @@ impl Plan {
     pub(crate) fn need(&mut self, is_needed: impl Fn(usize) -> bool) {
         for (index, event) in self.events.iter_mut().enumerate() {
             event.is_needed = is_needed(index);
+            self.needs_all &= event.is_needed;
         }
     }
 
@@ -147,8 +168,9 @@ impl Plan {
 
     /// Returns the indices of an event's parameters whose bytes are kept in the payload.
     pub(crate) fn runs(&self, event: u32) -> impl Iterator<Item = usize> {
-        let steps = self.events.get(event as usize).map_or(&[][..], |event| &event.steps);
-        steps.iter().enumerate().filter(|(_, step)| step.is_run()).map(|(index, _)| index)
+        let event = self.events.get(event as usize);
+        let (leading, steps) = event.map_or((0, &[][..]), |event| (event.leading.into(), &event.steps));
+        (leading..).zip(steps).filter(|(_, step)| step.is_run()).map(|(index, _)| index)
     }
 
     /// Returns the number of delta slots of each kind.
@@ -191,7 +213,7 @@ impl EventPlan {
     /// Returns the number of parameters.
     #[inline(always)]
     pub(crate) fn params(&self) -> usize {
-        self.steps.len()
+        self.params as usize
     }
 
     /// Reads all parameters, and stores their bits, or the ranges of their bytes in a payload of
@@ -204,6 +226,16 @@ impl EventPlan {
         payload_len: usize,
         raw: &mut [Raw],
     ) -> Result<(), Malformed> {
+        let first = self.first_slot as usize;
+        let deltas = slots.get_mut(first..first + usize::from(self.leading)).ok_or(Malformed::Truncated)?;
+        for ((slot, raw), rotation) in deltas.iter_mut().zip(raw.iter_mut()).zip(&self.rotations) {
+            raw.bits = cursor.delta(slot)?.rotate_left((*rotation).into());
+        }
+        // The usual event has no others.
+        if self.steps.is_empty() {
+            return Ok(());
+        }
+        let raw = raw.get_mut(self.leading.into()..).unwrap_or_default();
         for (step, raw) in self.steps.iter().zip(raw) {
             if step.is_delta {
                 let slot = slots.get_mut(step.slot as usize).ok_or(Malformed::Truncated)?;

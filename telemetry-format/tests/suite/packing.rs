@@ -44,6 +44,22 @@ proptest! {
     }
 
     #[test]
+    fn pairs(first in numbers(), second in numbers()) {
+        let mut bytes = Vec::new();
+        put::unsigned(put::unsigned(&mut bytes, first), second);
+        let len = bytes.len();
+        for behind in 0..12 {
+            bytes.resize(len + behind, 0x5a);
+            let mut cursor = Cursor::new(&bytes);
+            assert_eq!(cursor.two_unsigned(), Ok((first, second)));
+            assert_eq!(cursor.rest(), &bytes[len..]);
+        }
+        for cut in 0..len {
+            assert_eq!(Cursor::new(&bytes[..cut]).two_unsigned(), Err(Malformed::Truncated));
+        }
+    }
+
+    #[test]
     fn signed(value in numbers()) {
         check(value as i64, |out, n| _ = put::signed(out, *n), |cursor| cursor.signed());
         assert_eq!(put::unzigzag(put::zigzag(value as i64)), value as i64);
