@@ -1,12 +1,11 @@
 //! The text of the MPS's `mpseventcnv`, which `sort` and [`super::cnv_line`] read.
 
-use telemetry_decode::rows::Row;
 use telemetry_decode::{Event, EventBatch, KnownRegistry, Value};
 use telemetry_foreign::mps;
 use telemetry_report::figures::keyed::PerEvent;
 use telemetry_schema::{Count, Sort};
 
-use super::number::{hex, hex_4_spaces, hex_16, hex_at, hex_bytes, signed_hex};
+use super::number::{UpperHalf, hex, hex_4_spaces, hex_16, hex_at, hex_bytes, signed_hex};
 use super::{float, quoted};
 
 /// The most bytes of a code with the name of its registry, and the most numbers, of an event whose
@@ -21,7 +20,7 @@ const CLOCK: usize = 17;
 /// are stored as the longest.
 const ROOM: usize = CLOCK + MAX_CODE + 17 * MAX_NUMBERS + 1;
 
-/// Number of lines for which room is made at once.
+/// Number of lines for which there is room at once.
 const LINES: usize = 16;
 
 /// Appends lines, and caches their common parts.
@@ -29,6 +28,10 @@ pub(crate) struct CnvPrinter {
     styles: PerEvent<Style>,
     /// The last clock reading as text. Events that inherit their times have the same.
     clock: (u64, [u8; CLOCK]),
+    /// Of the last large number.
+    upper: UpperHalf,
+    /// Where lines are made, before they are appended.
+    room: Box<[u8; ROOM * LINES]>,
 }
 
 /// The parts that are the same in all events of a code.
@@ -44,7 +47,12 @@ struct Style {
 
 impl CnvPrinter {
     pub(crate) fn new() -> CnvPrinter {
-        CnvPrinter { styles: PerEvent::default(), clock: (0, clock_text(0)) }
+        CnvPrinter {
+            styles: PerEvent::default(),
+            clock: (0, clock_text(0)),
+            upper: UpperHalf::new(0),
+            room: Box::new([0; ROOM * LINES]),
+        }
     }
 
     /// Appends the lines of events: clock reading, code, and a space before each value. The name of
@@ -53,14 +61,13 @@ impl CnvPrinter {
         let known = batch.known_registry();
         let styles = self.styles.of_registry(known);
         let (mut ticks, mut clock) = self.clock;
+        let mut upper = self.upper;
+        let room = &mut self.room[..];
         let mut rows = batch.rows();
         let mut left = batch.len();
         while left > 0 {
-            // A line that has its room needs no copy, and its parts few checks.
-            let len = out.len();
-            out.resize(len + ROOM * left.min(LINES), 0);
-            let room = out.get_mut(len..).unwrap_or_default();
             let (mut at, mut other) = (0, None);
+            // A line that has its room needs few checks.
             while let Some(line) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<ROOM>) {
                 let Some(row) = rows.next() else { break };
                 left -= 1;
@@ -75,14 +82,14 @@ impl CnvPrinter {
                 if row.ticks != ticks {
                     (ticks, clock) = (row.ticks, clock_text(row.ticks));
                 }
-                at += line_in_place(line, &clock, style, &row, numbers);
+                at += line_in_place(line, &clock, style, row.all_bits().take(numbers), &mut upper);
             }
-            out.truncate(len + at);
+            out.extend_from_slice(room.get(..at).unwrap_or_default());
             if let Some(row) = other {
                 self::line(out, &batch.event(&row), is_named);
             }
         }
-        self.clock = (ticks, clock);
+        (self.clock, self.upper) = ((ticks, clock), upper);
     }
 }
 
@@ -92,15 +99,15 @@ fn line_in_place(
     line: &mut [u8; ROOM],
     clock: &[u8; CLOCK],
     style: &Style,
-    row: &Row<'_>,
-    numbers: usize,
+    numbers: impl Iterator<Item = u64>,
+    upper: &mut UpperHalf,
 ) -> usize {
     line[..CLOCK].copy_from_slice(clock);
     line[CLOCK..CLOCK + MAX_CODE].copy_from_slice(&style.code);
     let mut at = CLOCK + style.code_len;
-    for number in row.all_bits().take(numbers) {
+    for number in numbers {
         if let Some(place) = line.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<17>) {
-            at += hex_at(place, number);
+            at += hex_at(place, number, upper);
         }
     }
     if let Some(end) = line.get_mut(at) {

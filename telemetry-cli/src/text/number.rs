@@ -129,21 +129,44 @@ pub(crate) fn grouped(out: &mut Vec<u8>, number: i64, width: usize) {
     out.extend_from_slice(digits);
 }
 
-/// Stores a space and a number as `%X` at the start of a place that has room for the longest.
-/// Returns the number of bytes.
-#[inline(always)]
-pub(crate) fn hex_at(place: &mut [u8; 17], number: u64) -> usize {
-    place[0] = b' ';
-    // As in `unpadded`. Most numbers are small, and their digits take half of the work.
-    let zeros = (number | 1).leading_zeros() / 4;
-    match u32::try_from(number) {
-        Ok(number) => {
-            let bytes = (number << (4 * (zeros - 8))).swap_bytes();
-            place[1..9].copy_from_slice(&eight_digits(bytes.into(), UPPER).to_le_bytes());
-        }
-        Err(_) => place[1..].copy_from_slice(&digits(number << (4 * zeros), UPPER)),
+/// The upper half of a number of more than 32 bits, and its digits. Most addresses have that of the
+/// address before.
+#[derive(Clone, Copy)]
+pub(crate) struct UpperHalf {
+    half: u32,
+    digits: [u8; 8],
+    /// The number of digits, less one.
+    more: usize,
+}
+
+impl UpperHalf {
+    pub(crate) fn new(half: u32) -> UpperHalf {
+        let zeros = (half | 1).leading_zeros() / 4;
+        let digits = eight_digits((half << (4 * zeros)).swap_bytes().into(), UPPER).to_le_bytes();
+        UpperHalf { half, digits, more: 7 - zeros as usize }
     }
-    17 - zeros as usize
+}
+
+/// Stores a space and a number as `%X` at the start of a place that has room for the longest.
+/// Returns the number of bytes. Keeps the upper half for the next number.
+#[inline(always)]
+pub(crate) fn hex_at(place: &mut [u8; 17], number: u64, upper: &mut UpperHalf) -> usize {
+    place[0] = b' ';
+    let (half, lower) = ((number >> 32) as u32, number as u32);
+    if half == 0 {
+        // As in `unpadded`.
+        let zeros = (lower | 1).leading_zeros() / 4;
+        let bytes = (lower << (4 * zeros)).swap_bytes();
+        place[1..9].copy_from_slice(&eight_digits(bytes.into(), UPPER).to_le_bytes());
+        return 9 - zeros as usize;
+    }
+    if half != upper.half {
+        *upper = UpperHalf::new(half);
+    }
+    place[1..9].copy_from_slice(&upper.digits);
+    let at = 2 + upper.more % 8;
+    place[at..at + 8].copy_from_slice(&eight_digits(lower.swap_bytes().into(), UPPER).to_le_bytes());
+    at + 8
 }
 
 /// The distance of letters from digits, beside `0`.
@@ -248,11 +271,14 @@ mod tests {
         let twos = (0..64).flat_map(|bit| near(1 << bit));
         let tens = (0..20).flat_map(|power| near(10_u64.pow(power)));
         let digits = [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210];
+        let mut upper = UpperHalf::new(0);
         for n in twos.chain(tens).chain(digits) {
             assert_eq!(text(|out| out.extend(hex_16(n))), format!(">{n:016X}"));
-            let mut place = [0; 17];
-            let len = hex_at(&mut place, n);
-            assert_eq!(place[..len], *format!(" {n:X}").as_bytes());
+            for _ in 0..2 {
+                let mut place = [0; 17];
+                let len = hex_at(&mut place, n, &mut upper);
+                assert_eq!(place[..len], *format!(" {n:X}").as_bytes());
+            }
             assert_eq!(text(|out| hex(out, n)), format!(">{n:X}"));
             assert_eq!(text(|out| hex_lower(out, n)), format!(">{n:x}"));
             assert_eq!(text(|out| hex_4_spaces(out, n as u16)), format!(">{:4X}", n as u16));

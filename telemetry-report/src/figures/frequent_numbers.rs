@@ -19,6 +19,8 @@ pub struct FrequentNumbers {
     /// The hash of a number is its product with a constant, shifted right by this.
     shift: u32,
     used: usize,
+    /// The most numbers in a table of this length.
+    most: usize,
     total: u64,
     /// Each count may be too low by this.
     error: u64,
@@ -41,7 +43,14 @@ impl FrequentNumbers {
         let mut at = self.hash(number);
         while let Some(place) = self.places.get_mut(at) {
             if place.count == 0 {
-                break;
+                if self.used == self.most {
+                    break;
+                }
+                // All other counts are above the error, so this one is the least.
+                let count = self.error + 1;
+                (self.used, self.least) = (self.used + 1, count);
+                *place = Place { number, count };
+                return;
             }
             if place.number == number {
                 place.count += 1;
@@ -49,7 +58,7 @@ impl FrequentNumbers {
             }
             at = (at + 1) & (self.places.len() - 1);
         }
-        self.add_new(number, at);
+        self.add_beyond(number);
     }
 
     /// Fibonacci hashing. The search ends after at most all numbers, so bad luck costs only time.
@@ -58,9 +67,9 @@ impl FrequentNumbers {
         (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
-    /// Adds a number that is not in the table, whose place would be `at`.
+    /// Adds a number that is not in the table, which is full.
     #[inline]
-    fn add_new(&mut self, number: u64, at: usize) {
+    fn add_beyond(&mut self, number: u64) {
         if self.used == MAX_VALUES {
             // Makes room for the new number by subtracting one from each count.
             self.error += 1;
@@ -69,26 +78,27 @@ impl FrequentNumbers {
             }
             return;
         }
-        let count = self.error + 1;
-        self.least = if self.used == 0 { count } else { self.least.min(count) };
-        if 2 * self.used < self.places.len() {
-            self.used += 1;
-            self.places[at] = Place { number, count };
-            return;
-        }
         self.rebuild((2 * self.places.len()).clamp(MIN_PLACES, MAX_PLACES));
-        self.put(Place { number, count });
+        self.put(Place { number, count: self.error + 1 });
     }
 
     /// Makes a table of this length of the numbers whose counts are above the error.
     #[cold]
     #[inline(never)]
     fn rebuild(&mut self, len: usize) {
-        let before = std::mem::replace(&mut self.places, vec![Place::default(); len]);
+        // Most often there are none.
+        let mut kept = Vec::new();
+        for place in &self.places {
+            if place.count > self.error {
+                kept.push(*place);
+            }
+        }
+        self.places.fill(Place::default());
+        self.places.resize(len, Place::default());
         self.shift = u64::BITS - len.ilog2();
+        self.most = (len / 2).min(MAX_VALUES);
         (self.used, self.least) = (0, u64::MAX);
-        let error = self.error;
-        before.into_iter().filter(|place| place.count > error).for_each(|place| self.put(place));
+        kept.into_iter().for_each(|place| self.put(place));
     }
 
     /// Puts a number, which is not in the table, to its place.

@@ -93,14 +93,16 @@ impl Tally {
         let of_registry = self.events.of_registry(known);
         let start = session.clock.start_wall();
         // Events that inherit their times have the same.
-        let (mut ticks, mut time_ns) = (session.clock.start_ticks(), 0);
+        let mut ticks = session.clock.start_ticks();
+        let mut times = (0, 0_i64.saturating_add_unsigned(start));
         for row in batch.rows() {
             if row.ticks != ticks {
-                (ticks, time_ns) = (row.ticks, session.clock.ns(row.ticks));
+                let time_ns = session.clock.ns(row.ticks);
+                (ticks, times) = (row.ticks, (time_ns, time_ns.saturating_add_unsigned(start)));
             }
             let index = row.index as usize;
             let of_event = of_registry[index].get_or_insert_with(|| EventTally::new(&known.registry, index));
-            of_event.add(batch, &row, (time_ns, time_ns.saturating_add_unsigned(start)), counts.of(index));
+            of_event.add(batch, &row, times, counts.of(index));
         }
     }
 
