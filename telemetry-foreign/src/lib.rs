@@ -40,6 +40,7 @@ mod formats;
 pub mod ghc;
 pub mod mono;
 pub mod mps;
+pub mod perf;
 pub mod perfetto;
 mod timeline;
 

@@ -81,6 +81,7 @@ const FOREIGN: &[Room] = &[
     ("chrome", &["common", "timeline"]),
     ("ctf", &["common", "timeline"]),
     ("flame", &["common"]),
+    ("perf", &["common"]),
 ];
 
 const COLUMNS: &[Room] = &[

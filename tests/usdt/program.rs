@@ -10,6 +10,18 @@ unsafe extern "C" {
     fn telemetry_emit_probed__signed(a: i8, b: i16, c: i32, d: i64, why: i16);
 }
 
+/// Touches pages for the first time. Each is a page fault, which perf can record.
+#[inline(never)]
+fn touch_pages() {
+    let pages = vec![0_u8; PAGES * 4096];
+    for page in pages.chunks(4096) {
+        std::hint::black_box(page[0]);
+    }
+}
+
+/// More than a page that the allocator may already have.
+const PAGES: usize = 4096;
+
 fn main() {
     probed::no_params!();
     probed::unsigned!(
@@ -26,5 +38,8 @@ fn main() {
     // SAFETY: numbers need no care.
     unsafe { telemetry_emit_probed__signed(1, 2, 3, 4, 3) };
     probed::runs!("héllo", b"\0\x01\x02", &[1, 2, 3, 4], 1.5, -0.25);
+    probed::touch_begin!();
+    touch_pages();
+    probed::touch_end!();
     probed::too_many!(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
 }

@@ -13,6 +13,7 @@ pub(crate) mod lake;
 pub(crate) mod lines;
 pub(crate) mod live;
 pub(crate) mod opening;
+mod perf;
 pub(crate) mod pipe;
 pub(crate) mod remedy;
 pub(crate) mod selection;

@@ -11,6 +11,7 @@ use telemetry_decode::{Error, Input, Reader};
 use telemetry_foreign::{Format, RECOGNIZED_BY};
 use telemetry_format::MAGIC;
 
+use crate::input::perf;
 use crate::term::ended::Failure;
 use crate::text::path::display;
 use crate::text::sniff::Look;
@@ -42,13 +43,14 @@ pub(crate) enum FormatArg {
     Mps,
     GhcEventlog,
     Mono,
+    Perf,
 }
 
 impl FormatArg {
     /// Returns the format of another system; none for our own.
     pub(crate) fn other(self) -> Option<Format> {
         match self {
-            FormatArg::Telemetry => None,
+            FormatArg::Telemetry | FormatArg::Perf => None,
             FormatArg::Mps => Some(Format::Mps),
             FormatArg::GhcEventlog => Some(Format::GhcEventlog),
             FormatArg::Mono => Some(Format::Mono),
@@ -62,6 +64,8 @@ struct Seen<'p> {
     input: Input,
     /// The format, if it is another system's.
     format: Option<Format>,
+    /// The beginning of a text of `perf script`.
+    perf: Option<Vec<u8>>,
 }
 
 impl FormatArgs {
@@ -78,6 +82,7 @@ impl FormatArgs {
     ) -> Result<Reader<'static>, Failure> {
         let failed = |error| cannot_open(&error, hint);
         let seen = paths.map(|path| self.look(path, hint)).collect::<Result<Vec<_>, _>>()?;
+        let seen = place_perf(seen)?;
         let Some(log) = seen.iter().find(|one| one.format.is_some()) else {
             return Reader::from_inputs(seen.into_iter().map(|one| one.input).collect()).map_err(failed);
         };
@@ -121,19 +126,52 @@ impl FormatArgs {
 
     fn look<'p>(&self, path: &'p Path, hint: &str) -> Result<Seen<'p>, Failure> {
         let input = Input::open(path).map_err(|error| cannot_open(&error, hint))?;
-        if let Some(format) = self.input_format {
-            return Ok(Seen { path, input, format: format.other() });
-        }
         let named = |error| Failure::new(format!("cannot read {}: {error}{hint}", display(path)));
+        if let Some(format) = self.input_format {
+            let (first, input) = match format {
+                FormatArg::Perf => peek(input).map(|(first, input)| (Some(first), input)).map_err(named)?,
+                _ => (None, input),
+            };
+            return Ok(Seen { path, input, format: format.other(), perf: first });
+        }
         let (first, input) = peek(input).map_err(named)?;
         // The start of a stream may be cut, too.
         if self.are_images || first.starts_with(&MAGIC) || MAGIC.starts_with(&first) {
-            return Ok(Seen { path, input, format: None });
+            return Ok(Seen { path, input, format: None, perf: None });
+        }
+        if telemetry_foreign::perf::recognize(&first) {
+            return Ok(Seen { path, input, format: None, perf: Some(first) });
         }
         let format = Format::recognize(&first);
         let input = if format.is_some() { input } else { expect_blocks(path, &first, input)? };
-        Ok(Seen { path, input, format })
+        Ok(Seen { path, input, format, perf: None })
     }
+}
+
+/// Makes streams of the texts of `perf script`, on the time line of the streams beside them.
+fn place_perf(seen: Vec<Seen<'_>>) -> Result<Vec<Seen<'_>>, Failure> {
+    if seen.iter().all(|one| one.perf.is_none()) {
+        return Ok(seen);
+    }
+    let is_stream = |one: &Seen<'_>| one.perf.is_none() && one.format.is_none();
+    let (streams, others): (Vec<_>, Vec<_>) = seen.into_iter().partition(is_stream);
+    let mut files = Vec::new();
+    for one in streams {
+        let named = |error| Failure::new(format!("cannot read {}: {error}", display(one.path)));
+        files.push((one.path, file_of(one.input).map_err(named)?));
+    }
+    let anchor = perf::anchor_of(&files)?;
+    let streams = files
+        .into_iter()
+        .map(|(path, file)| Ok(Seen { path, input: Input::File(file), format: None, perf: None }));
+    let others = others.into_iter().map(|one| match &one.perf {
+        None => Ok(one),
+        Some(first) => {
+            let input = perf::stream_of(one.path, first, one.input, anchor)?;
+            Ok(Seen { path: one.path, input, format: None, perf: None })
+        }
+    });
+    streams.chain(others).collect()
 }
 
 /// Refuses an input without any block, which is not a stream. Of a pipe with text, only the

@@ -16,7 +16,7 @@ const BY_MAGIC: &[(&[u8], &str, &str)] = &[
     (b"PK\x03\x04", "a zip archive", "`unzip -p {} | telemetry print -`"),
     (b"SQLite format 3\0", "an SQLite database", "`sqlite3 {}`, if `telemetry sql` made it"),
     (b"\xc1\x1f\xfc\xc1", "a CTF trace, as of LTTng", "`babeltrace2` reads its directory"),
-    (b"PERFILE2", "data of perf", "`perf script -i {}` reads it"),
+    (b"PERFILE2", "data of perf", "`perf script --ns --header -i {} >perf.txt` prints it; read perf.txt"),
     (b"FLR\0", "a Java flight recording", "`jfr print {}` reads it"),
     (
         b"telemetry-lock",

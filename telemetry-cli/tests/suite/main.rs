@@ -32,6 +32,7 @@ mod mps;
 mod mutants;
 mod pages;
 mod parquet;
+mod perf;
 #[cfg(target_os = "linux")]
 mod processes;
 mod py;

@@ -101,8 +101,19 @@ pub(crate) fn of_start(out: &mut Region<'_>, configured: Option<&str>) {
     line("cpus", &sys::cpus());
     line("word_bits", &usize::BITS);
     line("buffer", &pool::POOL.bytes());
+    of_clocks(out);
     of_machine(out);
     on_request(out, configured);
+}
+
+/// Writes the reading that `CLOCK_MONOTONIC_RAW` had at the start. It places what tracers of the
+/// system have recorded.
+fn of_clocks(out: &mut Region<'_>) {
+    if let Some(raw) = sys::monotonic_raw_ns() {
+        // Between the start and now, the two clocks drift apart by less than the system call takes.
+        let since = sys::wall_ns().wrapping_sub(state::moment().wall);
+        out.whole(0, |out| writeln!(out, "monotonic_raw_ns = {}", raw.saturating_sub(since)));
+    }
 }
 
 /// Writes facts about the machine and the build of the program. Leaves out what the system does not

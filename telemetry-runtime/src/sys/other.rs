@@ -21,6 +21,11 @@ pub(crate) fn wall_ns() -> u64 {
     monotonic_ns().wrapping_add(start().1)
 }
 
+/// Returns nothing: the standard library has no such clock.
+pub(crate) fn monotonic_raw_ns() -> Option<u64> {
+    None
+}
+
 pub(crate) fn map(len: usize) -> Option<*mut u8> {
     use std::alloc::{GlobalAlloc, Layout, System};
     let layout = Layout::from_size_align(len, 4096).ok()?;

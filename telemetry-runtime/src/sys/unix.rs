@@ -23,6 +23,16 @@ pub(crate) fn wall_ns() -> u64 {
     monotonic.wrapping_add(offset)
 }
 
+/// Returns the time of the clock that no correction reaches, in nanoseconds. Tracers of the system
+/// can use it.
+pub(crate) fn monotonic_raw_ns() -> Option<u64> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    let time = Some(clock(libc::CLOCK_MONOTONIC_RAW));
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    let time = None;
+    time
+}
+
 fn clock(id: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a local timespec.
