@@ -1,5 +1,7 @@
 //! What was read and what was missing, as the fields of Python's `Completeness`.
 
+use std::num::NonZeroUsize;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use telemetry_decode::{Completeness, Order};
@@ -7,13 +9,17 @@ use telemetry_decode::{Completeness, Order};
 use crate::input::{open, raised, reader};
 use crate::reading::read_all;
 
-/// Reads open files on all cores, and returns the fields of their account.
+/// Reads open files on this many threads, or on all cores, and returns the fields of their account.
 #[pyfunction]
-pub(crate) fn completeness<'py>(py: Python<'py>, descriptors: Vec<i32>) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn completeness<'py>(
+    py: Python<'py>,
+    descriptors: Vec<i32>,
+    threads: Option<NonZeroUsize>,
+) -> PyResult<Bound<'py, PyDict>> {
     let input = reader(&open(&descriptors)?, None)?.order(Order::Stream);
     let read = || {
         let mut events = input.events()?;
-        read_all(&mut events)?;
+        read_all(&mut events, threads)?;
         Ok(events.completeness())
     };
     fields(py, &py.detach(read).map_err(|error| raised(&error))?)

@@ -1,5 +1,6 @@
 //! The events of a stream as objects.
 
+use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
@@ -10,7 +11,7 @@ use telemetry_decode::{Events, Filter, Order};
 use crate::account;
 use crate::input::{open, raised, reader, with_condition};
 use crate::maker::Maker;
-use crate::reading::threads;
+use crate::reading::number_of;
 
 /// The events that are skipped before other threads may run and signals are looked at.
 const PATIENCE: u32 = 1 << 16;
@@ -37,6 +38,7 @@ impl Objects {
     fn new(
         descriptors: Vec<i32>,
         order: &str,
+        threads: Option<NonZeroUsize>,
         registry: Option<&str>,
         forms_of: Py<PyAny>,
         lane_of: Py<PyAny>,
@@ -54,7 +56,7 @@ impl Objects {
         let filter = with_condition(Filter::default(), condition)?;
         let input = reader(&open(&descriptors)?, registry)?.order(order).filter(filter);
         let mut events = input.events().map_err(|error| raised(&error))?;
-        events.decode_ahead(threads());
+        events.decode_ahead(number_of(threads));
         Ok(Objects { events: Mutex::new(events), maker: Maker::new(forms_of, lane_of), others: 0 })
     }
 

@@ -20,6 +20,7 @@ const ACCOUNTS: [&str; 3] = ["lane", "loss", "damage"];
 /// A stream that is read once: its tables, some rows at a time.
 pub(crate) struct Reading {
     events: Events<'static>,
+    threads: Option<NonZeroUsize>,
     /// The names of the tables.
     wanted: HashSet<String>,
     /// Without it, no table needs events.
@@ -48,8 +49,14 @@ enum Step {
 }
 
 impl Reading {
-    /// Begins to read tables of a stream, with those events that meet a condition.
-    pub(crate) fn new(files: &[File], tables: &[Arc<Table>], condition: Option<&str>) -> PyResult<Reading> {
+    /// Begins to read tables of a stream, with those events that meet a condition, on this many
+    /// threads, or on all cores.
+    pub(crate) fn new(
+        files: &[File],
+        tables: &[Arc<Table>],
+        condition: Option<&str>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Reading> {
         let wanted: HashSet<String> = tables.iter().map(|table| table.name.clone()).collect();
         let wants = |names: &[&str]| names.iter().any(|name| wanted.contains(*name));
         let of_events = tables.iter().filter(|table| !table.event.is_empty());
@@ -66,14 +73,14 @@ impl Reading {
         }
         let mut events = input.filter(filter).events().map_err(|error| raised(&error))?;
         if is_by_time {
-            events.decode_ahead(threads());
+            events.decode_ahead(number_of(threads));
         }
         let builder = (!names.is_empty()).then(|| Builder::new(Tables::of(events.registries())));
         let spans = spans.then(|| (Spans::new(&events.gaps()), events.damages()));
         let messages = messages.then(Messages::default);
         let blocks = if wants(&["block"]) { Some(reader(files, None)?) } else { None };
         let (next, ready) = (Step::Facts, VecDeque::new());
-        Ok(Reading { events, wanted, is_read, next, builder, messages, spans, blocks, ready })
+        Ok(Reading { events, threads, wanted, is_read, next, builder, messages, spans, blocks, ready })
     }
 
     /// Returns the next batch; `None` at the end.
@@ -125,12 +132,12 @@ impl Reading {
 
     /// Reads events until there is a batch. Returns false at the end.
     fn read(&mut self) -> Result<bool> {
-        let Reading { events, builder, messages, spans, ready, is_read, .. } = self;
+        let Reading { events, threads, builder, messages, spans, ready, is_read, .. } = self;
         if messages.is_none() && spans.is_none() {
             let Some(builder) = builder else {
                 // Accounts need no values, only that all blocks are decoded.
                 if *is_read {
-                    read_all(events)?;
+                    read_all(events, *threads)?;
                 }
                 return Ok(false);
             };
@@ -189,16 +196,19 @@ impl Reading {
     }
 }
 
-/// Reads all events in stream order for their accounts, on all cores.
-pub(crate) fn read_all(events: &mut Events<'_>) -> telemetry_decode::Result<()> {
+/// Reads all events in stream order for their accounts, on this many threads, or on all cores.
+pub(crate) fn read_all(
+    events: &mut Events<'_>,
+    threads: Option<NonZeroUsize>,
+) -> telemetry_decode::Result<()> {
     let read = |shard: &mut Events<'_>| {
         while shard.next_batch()?.is_some() {}
         Ok(())
     };
-    events.read_shards(threads(), read, |(), _| {})
+    events.read_shards(number_of(threads), read, |(), _| {})
 }
 
-/// Returns the number of threads that decode: one for each core.
-pub(crate) fn threads() -> NonZeroUsize {
-    available_parallelism().unwrap_or(NonZeroUsize::MIN)
+/// Returns the number of threads that decode: what the caller wishes, or one for each core.
+pub(crate) fn number_of(threads: Option<NonZeroUsize>) -> NonZeroUsize {
+    threads.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }

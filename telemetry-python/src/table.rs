@@ -1,6 +1,7 @@
 //! Tables of Arrow.
 
 use std::fs::File;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, PoisonError};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -39,6 +40,7 @@ struct Stream {
     /// the table has the rows that could be read.
     incomplete: Option<Py<PyAny>>,
     failure: LastFailure,
+    threads: Option<NonZeroUsize>,
 }
 
 /// Returns the tables of open files by name: one for each event type of their registries, and the
@@ -48,6 +50,7 @@ pub(crate) fn tables(
     py: Python<'_>,
     descriptors: Vec<i32>,
     incomplete: Option<Py<PyAny>>,
+    threads: Option<NonZeroUsize>,
 ) -> PyResult<Vec<(String, Table)>> {
     let files = Arc::new(open(&descriptors)?);
     let input = reader(&files, None)?;
@@ -55,7 +58,8 @@ pub(crate) fn tables(
     let tables = Tables::of(&index.registries);
     let of = |table: Arc<telemetry_columns::Table>| {
         let incomplete = incomplete.as_ref().map(|function| function.clone_ref(py));
-        let content = Stream { files: Arc::clone(&files), incomplete, failure: LastFailure::default() };
+        let content =
+            Stream { files: Arc::clone(&files), incomplete, failure: LastFailure::default(), threads };
         (table.name.clone(), Table { schema: schema(&table), table, content: Content::Stream(content) })
     };
     Ok(tables.iter().cloned().chain(Tables::sides()).map(of).collect())
@@ -75,10 +79,11 @@ impl Table {
         &self.table
     }
 
-    /// Returns the files of the stream, unless the table is in memory.
-    pub(crate) fn files(&self) -> Option<&Arc<Vec<File>>> {
+    /// Returns the files of the stream, and the number of threads that read it, unless the table is
+    /// in memory.
+    pub(crate) fn stream(&self) -> Option<(&Arc<Vec<File>>, Option<NonZeroUsize>)> {
         match &self.content {
-            Content::Stream(stream) => Some(&stream.files),
+            Content::Stream(stream) => Some((&stream.files, stream.threads)),
             Content::Memory(_) => None,
         }
     }
@@ -165,9 +170,10 @@ impl Table {
             Content::Memory(rows) => {
                 Box::new(RecordBatchIterator::new(rows.clone().into_iter().map(Ok), schema))
             }
-            Content::Stream(Stream { files, incomplete, failure }) => {
+            Content::Stream(Stream { files, incomplete, failure, threads }) => {
                 *failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
-                let reading = py.detach(|| Reading::new(files, std::slice::from_ref(&self.table), None))?;
+                let tables = std::slice::from_ref(&self.table);
+                let reading = py.detach(|| Reading::new(files, tables, None, *threads))?;
                 Box::new(Rows::new(reading, schema, incomplete.is_some(), Arc::clone(failure)))
             }
         };

@@ -83,12 +83,12 @@ def test_a_function_that_fails_gives_its_error(streams, monkeypatch):
         def fails(*_):
             raise KeyError("no lane")
 
-        events = native._compiled_module().Objects([], "time", None, fails, fails, None)
+        events = native._compiled_module().Objects([], "time", None, None, fails, fails, None)
         assert events.batch(10) == []
         with pytest.raises(ValueError, match="found the order `none`"):
-            native._compiled_module().Objects([], "none", None, fails, fails, None)
+            native._compiled_module().Objects([], "none", None, None, fails, fails, None)
         with pytest.raises(OSError):
-            native._compiled_module().Objects([-1], "time", None, fails, fails, None)
+            native._compiled_module().Objects([-1], "time", None, None, fails, fails, None)
         reader.close()
 
 
@@ -99,3 +99,25 @@ def test_columns_have_their_own_account(streams):
     with telemetry_events.open(streams["every-sort"], incomplete="error") as opened:
         event = next(iter(opened.events()))
         assert len(opened.columns(event.DESC.name)["time_ns"]) > 0
+
+
+def test_any_number_of_threads(streams, monkeypatch):
+    """The number changes nothing, and pure Python takes it too."""
+    stream = streams.get("gcbench", streams["every-sort"])
+    expected = None
+    for pure, threads in [("", None), ("", 1), ("", 2), ("", 7), ("1", 3)]:
+        monkeypatch.setenv("TELEMETRY_EVENTS_PURE", pure)
+        with telemetry_events.open(stream, incomplete="ignore", threads=threads) as opened:
+            read = [repr(event) for event in opened.events()]
+            found = read, str(opened.completeness)
+        expected = expected or found
+        assert found == expected
+    assert len(expected[0]) > 0
+
+
+@pytest.mark.parametrize("pure", ["", "1"])
+def test_wrong_numbers_of_threads(streams, pure, monkeypatch):
+    monkeypatch.setenv("TELEMETRY_EVENTS_PURE", pure)
+    for threads in (0, -1):
+        with pytest.raises(ValueError, match="expected a number of at least 1"):
+            telemetry_events.open(streams["every-sort"], threads=threads)

@@ -7,7 +7,7 @@ import telemetry_events
 
 def total(path: str) -> int:
     """Returns a sum over a stream."""
-    with telemetry_events.open(path) as stream:
+    with telemetry_events.open(path, threads=2) as stream:
         table: telemetry_events.Table = stream.table("Evicted")
         names: list[str] = table.column_names
         error: Optional[BaseException] = table.error

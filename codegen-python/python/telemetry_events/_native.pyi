@@ -8,6 +8,7 @@ class Objects:
         self,
         descriptors: list[int],
         order: str,
+        threads: Optional[int],
         registry: Optional[str],
         forms_of: Callable[[int], object],
         lane_of: Callable[[int, int, int, int], object],
@@ -41,8 +42,9 @@ class Batches:
     def read(self) -> list[tuple[str, Table]]: ...
     def completeness(self) -> Optional[dict[str, object]]: ...
 
-def completeness(descriptors: list[int]) -> dict[str, object]: ...
+def completeness(descriptors: list[int], threads: Optional[int]) -> dict[str, object]: ...
 def tables(
     descriptors: list[int],
     incomplete: Optional[Callable[[dict[str, object]], BaseException]],
+    threads: Optional[int],
 ) -> list[tuple[str, Table]]: ...

@@ -17,7 +17,7 @@ from .sessions import Session
 # --- The compiled reader, where it is installed.
 
 # The interface of the compiled module that these files use.
-_INTERFACE = 3
+_INTERFACE = 4
 # Events that are made at once: few enough to stay in the cache.
 _AT_A_TIME = 512
 
@@ -70,12 +70,18 @@ class _Native:
     module."""
 
     def __init__(
-        self, compiled: _t.Any, opened: _Opened, order: str, parts: _Parts, where: _t.Optional[str]
+        self,
+        compiled: _t.Any,
+        opened: _Opened,
+        order: str,
+        threads: _t.Optional[int],
+        parts: _Parts,
+        where: _t.Optional[str],
     ) -> None:
         self.parts = parts
         own = parts._module
         text = own.text if own.name else None
-        self.read = compiled.Objects(opened.descriptors, order, text, self.forms, self.lane, where)
+        self.read = compiled.Objects(opened.descriptors, order, threads, text, self.forms, self.lane, where)
 
     def forms(self, fingerprint: int) -> dict[int, tuple[type, list[tuple[str, object]]]]:
         """Returns the classes of a registry's events, and their slots."""
@@ -123,15 +129,17 @@ def _needed_module(what: str) -> _t.Any:
     return compiled
 
 
-def _native(parts: _Parts, order: str, where: _t.Optional[str]) -> _t.Optional[_Native]:
-    """Returns the compiled reader of a stream. None if it is not installed, or if an input has
-    changed since its headers were read. A condition needs it."""
+def _native(
+    parts: _Parts, order: str, threads: _t.Optional[int], where: _t.Optional[str]
+) -> _t.Optional[_Native]:
+    """Returns the compiled reader of a stream, on this many threads. None if it is not installed,
+    or if an input has changed since its headers were read. A condition needs it."""
     compiled = _compiled_module() if where is None else _needed_module("conditions")
     if compiled is None:
         return None
     opened = _Opened(parts._files)
     try:
-        native = _Native(compiled, opened, order, parts, where)
+        native = _Native(compiled, opened, order, threads, parts, where)
         # It has opened the inputs now: if they are as long as before, it sees the same blocks.
         if opened.is_same():
             return native

@@ -34,10 +34,12 @@ class Reader(_Parts, _t.Generic[_E]):
         strict: bool,
         incomplete: str,
         where: _t.Optional[str] = None,
+        threads: _t.Optional[int] = None,
     ) -> None:
         if order not in ("time", "stream"):
             raise _b.ValueError(f"order is {order!r}, expected 'time' or 'stream'")
         self._set_incomplete(incomplete)
+        self._threads = _number_of_threads(threads)
         super().__init__(module, inputs, strict)
         self._is_done = False
         try:
@@ -49,7 +51,9 @@ class Reader(_Parts, _t.Generic[_E]):
                     self._forms(fingerprint)
             self._read_names()
             #: The compiled module, once it reads the events. With a condition, which is checked now.
-            self._native: _t.Optional[_Native] = None if where is None else _native(self, order, where)
+            self._native: _t.Optional[_Native] = (
+                None if where is None else _native(self, order, self._threads, where)
+            )
         except _b.BaseException:
             self.close()
             raise
@@ -107,7 +111,7 @@ class Reader(_Parts, _t.Generic[_E]):
     def _chunks(self, order: str) -> _t.Iterator[list[_t.Any]]:
         # Columns are read without these events, so it is chosen when the first is asked for.
         if self._native is None:
-            self._native = _native(self, order, None)
+            self._native = _native(self, order, self._threads, None)
         if self._native is not None:
             yield from self._native.chunks(self)
         else:
@@ -131,6 +135,13 @@ class Reader(_Parts, _t.Generic[_E]):
         if self._incomplete == "error":
             raise warning
         _warnings.warn(warning, stacklevel=level + 1)
+
+
+def _number_of_threads(threads: _t.Optional[int]) -> _t.Optional[int]:
+    """Checks the number of threads that a caller asks for."""
+    if threads is not None and threads < 1:
+        raise _b.ValueError(f"threads is {threads!r}, expected a number of at least 1")
+    return threads
 
 
 def _incomplete(names: list[str], completeness: Completeness, how: str) -> IncompleteWarning:

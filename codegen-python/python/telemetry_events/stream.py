@@ -14,21 +14,24 @@ from .descriptions import EventDesc, EventParam, KindDesc
 from .inputs import _Files, _Input
 from .modules import _Event, _Module, _module
 from .native import _account, _compiled_module, _needed_module, _Opened
-from .reader import Reader, _incomplete
+from .reader import Reader, _incomplete, _number_of_threads
 from .registries import Registry, _attribute, _dotted, _Form, _Type
 from .sessions import Session
 
 # --- Streams without a generated module: the registry of a stream has all that is needed.
 
 
-def open(*inputs: _Input, incomplete: str = "warn") -> Stream:
+def open(*inputs: _Input, incomplete: str = "warn", threads: _t.Optional[int] = None) -> Stream:
     """Opens a stream. Several inputs are read as one. They are paths, `-` or bytes.
 
     An input that is not a stream raises `NotAStream`. A stream that is damaged or lacks events warns
     `IncompleteWarning` after its last event. With `incomplete="error"` it raises that, and with
     `incomplete="ignore"` it does not warn.
+
+    The compiled package reads on this many threads, by default one for each core. Pure Python
+    always reads on one. The results are the same.
     """
-    return Stream(inputs, incomplete)
+    return Stream(inputs, incomplete, threads)
 
 
 @_dataclasses.dataclass(frozen=True)
@@ -111,10 +114,13 @@ class Table(_t.Protocol):
 class Stream:
     """A stream that is open. Each call of `events` reads it again."""
 
-    def __init__(self, inputs: _t.Sequence[_Input], incomplete: str) -> None:
+    def __init__(
+        self, inputs: _t.Sequence[_Input], incomplete: str, threads: _t.Optional[int] = None
+    ) -> None:
         if not inputs:
             raise _b.TypeError("no input, expected at least one path, `-` or bytes")
         self._incomplete = incomplete
+        self._threads = _number_of_threads(threads)
         self._verdict: _t.Optional[Completeness] = None
         self._columns: dict[int, dict[str, dict[str, _t.Any]]] = {}
         self._last: _t.Optional[_AnyReader] = None
@@ -206,7 +212,7 @@ class Stream:
             opened = _Opened(self._files)
             try:
                 incomplete = exception if self._incomplete == "error" else None
-                self._tables = dict(compiled.tables(opened.descriptors, incomplete))
+                self._tables = dict(compiled.tables(opened.descriptors, incomplete, self._threads))
             finally:
                 opened.close()
         return dict(self._tables)
@@ -257,7 +263,7 @@ class Stream:
         try:
             if not opened.is_same():
                 return None
-            return _account(self._files.length, compiled.completeness(opened.descriptors))
+            return _account(self._files.length, compiled.completeness(opened.descriptors, self._threads))
         finally:
             opened.close()
 
@@ -294,7 +300,7 @@ class Stream:
         incomplete: str,
         where: _t.Optional[str] = None,
     ) -> _AnyReader:
-        return _AnyReader(self._files, chosen, order, incomplete, where)
+        return _AnyReader(self._files, chosen, order, incomplete, where, self._threads)
 
     def _chosen(self, names: _t.Sequence[str]) -> dict[int, set[int]]:
         """Returns the codes of event types by the fingerprint of their registry."""
@@ -338,10 +344,11 @@ class _AnyReader(Reader[_t.Any]):
         order: str,
         incomplete: str,
         where: _t.Optional[str],
+        threads: _t.Optional[int],
     ) -> None:
         self._chosen = chosen
         self._modules: dict[int, _Module] = {}
-        super().__init__(_NO_MODULE, files, order, False, incomplete, where)
+        super().__init__(_NO_MODULE, files, order, False, incomplete, where, threads)
 
     def _module_for(self, fingerprint: int) -> _Module:
         module = self._modules.get(fingerprint)

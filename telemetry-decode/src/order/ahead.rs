@@ -7,6 +7,9 @@
 //!
 //! Memory is limited. When groups hold too much of it, no more are given to threads. The reader
 //! decodes those groups itself when it needs them, and also groups that are unusually long.
+//!
+//! A child of a fork has only the thread that forked. There, the reader uses what it has taken, and
+//! decodes all else itself. It touches nothing that threads share: one may have held the lock.
 
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -56,6 +59,8 @@ const MAX_SPARE: usize = 4;
 pub(crate) struct Ahead {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    /// The process of these threads.
+    process: u32,
     /// Decodes groups on the thread of the reader, while it would wait.
     own: Worker,
     groups: Vec<Group>,
@@ -170,6 +175,7 @@ impl Ahead {
             giving,
             shared,
             threads: helpers,
+            process: std::process::id(),
         }))
     }
 
@@ -178,8 +184,12 @@ impl Ahead {
     pub(crate) fn take(&mut self, place: u64, blocks: &ByLane) -> Option<Block> {
         let index = self.groups.partition_point(|group| group.places.end <= place);
         if matches!(self.groups.get(index)?.state, State::Waiting | State::Given(_)) {
-            self.give(blocks);
-            self.begin(index);
+            if self.is_forked() {
+                self.groups[index].state = State::Left;
+            } else {
+                self.give(blocks);
+                self.begin(index);
+            }
         }
         let group = self.open.get_mut(&index)?;
         let block = group.pop_front();
@@ -193,7 +203,7 @@ impl Ahead {
     pub(crate) fn give_back(&mut self, loader: &mut Loader<'_>, batch: Batch) {
         let buffer = loader.take_buffer();
         self.held = self.held.saturating_sub(buffer.capacity() + batch.room());
-        if buffer.capacity() <= MAX_LEN {
+        if buffer.capacity() <= MAX_LEN && !self.is_forked() {
             let mut work = self.shared.lock();
             if work.spare.len() < MAX_SPARE * (1 + self.threads.len()) {
                 work.spare.push((buffer, batch));
@@ -279,6 +289,11 @@ impl Ahead {
         }
     }
 
+    /// Returns true in a child of a fork, which has none of the threads.
+    fn is_forked(&self) -> bool {
+        std::process::id() != self.process
+    }
+
     /// Ends the threads. Passes on their panics.
     fn end(&mut self) {
         self.shared.end();
@@ -292,6 +307,11 @@ impl Ahead {
 
 impl Drop for Ahead {
     fn drop(&mut self) {
+        if self.is_forked() {
+            // Even letting go of a thread needs the thread.
+            std::mem::forget(std::mem::take(&mut self.threads));
+            return;
+        }
         self.shared.end();
         for thread in self.threads.drain(..) {
             // What a thread did after the last event that was read does not matter.
