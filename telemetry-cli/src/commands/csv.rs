@@ -12,8 +12,8 @@ use telemetry_schema as schema;
 
 use crate::input::events::{EventArgs, Opened};
 use crate::input::inputs::cannot_read;
-use crate::input::jobs::in_order;
 use crate::input::threads::ThreadArgs;
+use crate::input::turns::{Spare, in_turns};
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::output::{Directory, Output};
 use crate::term::progress::Progress;
@@ -136,23 +136,49 @@ fn write(
     opened: &mut Opened,
     threads: NonZeroUsize,
     tables: &Tables,
-    progress: Progress,
-    mut append: impl FnMut(usize, Vec<u8>) -> Result<(), Failure> + Send,
+    mut progress: Progress,
+    mut append: impl FnMut(usize, &[u8]) -> Result<(), Failure> + Send,
 ) -> Result<(), Failure> {
-    let append_all = |lines: Lines| lines.into_iter().try_for_each(|(table, lines)| append(table, lines));
-    in_order(threads, Rows::format, append_all, |jobs| {
-        let mut copier = Copier::new(tables);
-        let read = loop {
-            let batch = match opened.events.next_batch() {
-                Ok(Some(batch)) => batch,
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(cannot_read(error)),
-            };
-            copier.add(&batch, |rows| jobs.push(rows))?;
-            progress.events(batch.len(), || opened.events.bytes_done());
-        };
-        jobs.push(copier.take())?;
-        jobs.finish()?;
-        read
-    })
+    let (rows, lines) = (Spare::default(), Spare::default());
+    let format = |mut job: Rows| {
+        let mut formatted: Lines = lines.take().unwrap_or_default();
+        job.format(&mut formatted);
+        job.clear();
+        rows.give(job);
+        formatted
+    };
+    let append_all = |mut formatted: Lines| {
+        let appended = formatted.each(&mut append);
+        formatted.clear();
+        lines.give(formatted);
+        appended
+    };
+    let (mut copier, mut read) = (Copier::new(tables), None);
+    let next = || {
+        if read.is_some() {
+            return Ok(None);
+        }
+        // One thread at a time has it.
+        let progress = &mut progress;
+        copier.begin(rows.take().unwrap_or_default());
+        while !copier.is_full() {
+            match opened.events.next_batch() {
+                Ok(Some(batch)) => {
+                    copier.add(&batch);
+                    progress.events(batch.len(), || opened.events.bytes_done());
+                }
+                Ok(None) => {
+                    read = Some(Ok(()));
+                    break;
+                }
+                Err(error) => {
+                    read = Some(Err(cannot_read(error)));
+                    break;
+                }
+            }
+        }
+        Ok(Some(copier.take()))
+    };
+    in_turns(threads, next, format, append_all)?;
+    read.unwrap_or(Ok(()))
 }

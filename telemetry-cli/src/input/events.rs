@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use telemetry_decode::condition::Condition as Conditions;
 use telemetry_decode::rows::Copies;
@@ -11,9 +11,9 @@ use telemetry_decode::{Event, EventBatch, Events, Filter, KnownRegistry, Order, 
 use telemetry_filter::{Condition, SpanCondition};
 
 use crate::input::inputs::{InputArgs, Inputs, cannot_read};
-use crate::input::jobs::in_order;
 use crate::input::lake::Fetched;
 use crate::input::selection::{FilterArgs, expect_no_names, not_fitting};
+use crate::input::turns::{Spare, in_turns};
 use crate::input::verdict::Verdict;
 use crate::term::ended::{Context, Ended, Failure};
 use crate::term::output::{Output, OutputArgs};
@@ -22,9 +22,6 @@ use crate::term::progress::{EVENTS_PER_READING, Progress};
 /// The most events of a job, and the bytes of their texts after which it is complete.
 const JOB_EVENTS: usize = 4096;
 const JOB_BYTES: usize = 64 << 10;
-
-/// The bytes of most lines. Longer ones take a moment more.
-const USUAL_LINE: usize = 96;
 
 #[derive(clap::Args)]
 pub(crate) struct EventArgs {
@@ -218,48 +215,56 @@ impl Opened {
         // A single thread needs no copies of the events.
         let known = if threads.get() > 1 { self.events.known() } else { None };
         let Some(known) = known else { return self.append_first(output, most, &mut make()) };
-        let progress = Progress::beside(output, self.inputs.len());
-        // Memory that jobs use again.
-        let (idle, spare) = (Mutex::new(Vec::<F>::new()), Mutex::new(Vec::<Copies>::new()));
+        let mut progress = Progress::beside(output, self.inputs.len());
+        let (idle, spare, texts) = (Spare::<F>::default(), Spare::<Copies>::default(), Spare::default());
         let format = |mut copies: Copies| {
-            let mut append = locked(&idle).pop().unwrap_or_else(&make);
-            let mut text = Vec::with_capacity(copies.len() * USUAL_LINE);
+            let mut append = idle.take().unwrap_or_else(&make);
+            let mut text: Vec<u8> = texts.take().unwrap_or_default();
             copies.each(&known, |batch| append(&mut text, batch));
-            locked(&idle).push(append);
+            idle.give(append);
             copies.clear();
-            locked(&spare).push(copies);
+            spare.give(copies);
             text
         };
-        let mut left = most;
-        let read = in_order(
-            threads,
-            format,
-            |text| output.append(text),
-            |jobs| {
-                let mut copies = Copies::default();
-                let read = loop {
-                    let batch = match self.events.next_batch() {
-                        Ok(Some(batch)) => batch,
-                        Ok(None) => break Ok(false),
-                        Err(error) => break Err(cannot_read(error)),
-                    };
-                    if batch.len() as u64 > left {
-                        copies.add(&batch.first(left as usize));
-                        break Ok(true);
+        let write = |mut text: Vec<u8>| {
+            let written = output.append(&text);
+            text.clear();
+            texts.give(text);
+            written
+        };
+        let (mut left, mut read) = (most, None);
+        let next = || {
+            if read.is_some() {
+                return Ok(None);
+            }
+            // One thread at a time has it.
+            let progress = &mut progress;
+            let mut copies = spare.take().unwrap_or_default();
+            while copies.len() < JOB_EVENTS && copies.bytes() < JOB_BYTES {
+                let batch = match self.events.next_batch() {
+                    Ok(Some(batch)) => batch,
+                    Ok(None) => {
+                        read = Some(Ok(false));
+                        break;
                     }
-                    left -= batch.len() as u64;
-                    copies.add(&batch);
-                    progress.events(batch.len(), || self.events.bytes_done());
-                    if copies.len() >= JOB_EVENTS || copies.bytes() >= JOB_BYTES {
-                        jobs.push(copies)?;
-                        copies = locked(&spare).pop().unwrap_or_default();
+                    Err(error) => {
+                        read = Some(Err(cannot_read(error)));
+                        break;
                     }
                 };
-                jobs.push(copies)?;
-                jobs.finish()?;
-                Ok::<_, Failure>(read)
-            },
-        )?;
+                if batch.len() as u64 > left {
+                    copies.add(&batch.first(left as usize));
+                    read = Some(Ok(true));
+                    break;
+                }
+                left -= batch.len() as u64;
+                copies.add(&batch);
+                progress.events(batch.len(), || self.events.bytes_done());
+            }
+            Ok(Some(copies))
+        };
+        in_turns(threads, next, format, write)?;
+        let read = read.unwrap_or(Ok(false));
         if read.is_err() {
             output.flush()?;
         }
@@ -311,8 +316,4 @@ impl Opened {
         verdict.report(context, self.strict);
         Ok(())
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,6 @@ pub(crate) mod events;
 mod fit;
 pub(crate) mod follow;
 pub(crate) mod inputs;
-pub(crate) mod jobs;
 pub(crate) mod lake;
 pub(crate) mod lines;
 pub(crate) mod live;
@@ -20,4 +19,5 @@ pub(crate) mod selection;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 pub(crate) mod tables;
 pub(crate) mod threads;
+pub(crate) mod turns;
 pub(crate) mod verdict;

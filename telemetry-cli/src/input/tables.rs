@@ -1,27 +1,130 @@
 //! All tables of what a command reads, for `parquet` and Arrow files.
 
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+
 use telemetry_columns::{Batch, Builder, Messages, Spans, Tables, block_table, side_tables};
 use telemetry_decode::KnownRegistry;
+use telemetry_decode::blocks::Index;
 
 use crate::input::events::Opened;
 use crate::input::inputs::cannot_read;
 use crate::term::ended::{Ended, Failure};
 use crate::term::progress::Progress;
 
-/// Passes the batches of all tables to a function: those of events, and then the side tables.
-pub(crate) fn each_batch(
-    opened: &mut Opened,
-    mut take: impl FnMut(Batch, &[KnownRegistry]) -> Ended,
-) -> Ended {
-    each_of_events(opened, &mut take)?;
-    for batch in side_tables(&opened.events) {
-        take(batch, opened.registries())?;
+/// Reads the batches of all tables: those of events, and then the side tables.
+pub(crate) struct TableBatches<'o> {
+    opened: &'o mut Opened,
+    index: &'o BlockList,
+    progress: Option<Progress>,
+    builder: Builder,
+    messages: Messages,
+    spans: Spans,
+    /// The number of damages that the spans know of.
+    damages: u64,
+    /// Batches that were read.
+    ready: VecDeque<Batch>,
+    /// The batches of the list of blocks, which may be long.
+    blocks: Option<Box<dyn Iterator<Item = telemetry_columns::Result<Batch>> + Send + 'o>>,
+    next: Step,
+}
+
+/// A place for the list of blocks, which is read last.
+pub(crate) type BlockList = OnceLock<Index>;
+
+/// The next step.
+#[derive(Clone, Copy)]
+enum Step {
+    Events,
+    Sides,
+    Blocks,
+    End,
+}
+
+impl<'o> TableBatches<'o> {
+    pub(crate) fn new(opened: &'o mut Opened, index: &'o BlockList) -> TableBatches<'o> {
+        TableBatches {
+            progress: Some(Progress::of_bytes(opened.inputs.len())),
+            builder: Builder::new(Tables::of(opened.registries())),
+            messages: Messages::default(),
+            spans: Spans::new(&opened.events.gaps()),
+            damages: opened.events.damages(),
+            opened,
+            index,
+            ready: VecDeque::new(),
+            blocks: None,
+            next: Step::Events,
+        }
     }
-    let Some(index) = opened.inputs.index_again()? else { return Ok(()) };
-    for batch in block_table(&index) {
-        take(batch.map_err(|error| Failure::new(error.to_string()))?, opened.registries())?;
+
+    /// Returns the registries found so far.
+    pub(crate) fn registries(&self) -> &[KnownRegistry] {
+        self.opened.registries()
     }
-    Ok(())
+
+    /// Returns the next batch; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Batch>, Failure> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Ok(Some(batch));
+            }
+            self.next = match self.next {
+                Step::Events => match self.read()? {
+                    true => Step::Events,
+                    false => Step::Sides,
+                },
+                Step::Sides => {
+                    self.sides()?;
+                    Step::Blocks
+                }
+                Step::Blocks => match self.blocks.as_mut().and_then(Iterator::next) {
+                    Some(batch) => {
+                        self.ready.push_back(batch.map_err(|error| Failure::new(error.to_string()))?);
+                        Step::Blocks
+                    }
+                    None => Step::End,
+                },
+                Step::End => return Ok(None),
+            };
+        }
+    }
+
+    /// Reads events until there is a batch. Returns false at the end.
+    fn read(&mut self) -> Result<bool, Failure> {
+        let TableBatches { opened, progress, builder, messages, spans, damages, ready, .. } = self;
+        while let Some(batch) = opened.events.next_batch().map_err(cannot_read)? {
+            ready.extend(batch.iter().filter_map(|event| builder.push(&event)));
+            if !batch.known_registry().registry.messages.is_empty() {
+                ready.extend(batch.iter().filter_map(|event| messages.push(&event)));
+            }
+            ready.extend(spans.push_batch(&batch));
+            let events = batch.len();
+            progress.as_ref().inspect(|progress| progress.events(events, || opened.events.bytes_done()));
+            // Damage is found before the first event after it.
+            if opened.events.damages() != *damages {
+                *damages = opened.events.damages();
+                spans.set_gaps(&opened.events.gaps());
+            }
+            if !ready.is_empty() {
+                return Ok(true);
+            }
+        }
+        *progress = None;
+        spans.set_gaps(&opened.events.gaps());
+        ready.extend(std::iter::from_fn(|| builder.finish()));
+        ready.extend(std::iter::from_fn(|| messages.finish()));
+        ready.extend(std::iter::from_fn(|| spans.finish()));
+        Ok(false)
+    }
+
+    /// Takes the side tables.
+    fn sides(&mut self) -> Ended {
+        self.ready.extend(side_tables(&self.opened.events));
+        if let Some(index) = self.opened.inputs.index_again()? {
+            self.blocks = Some(Box::new(block_table(self.index.get_or_init(|| index))));
+        }
+        Ok(())
+    }
 }
 
 /// Passes the batches of events to a function.
@@ -36,31 +139,4 @@ pub(crate) fn each_batch_of_events(opened: &mut Opened, mut take: impl FnMut(Bat
         progress.events(batch.len(), || opened.events.bytes_done());
     }
     std::iter::from_fn(|| builder.finish()).try_for_each(take)
-}
-
-fn each_of_events(opened: &mut Opened, mut take: impl FnMut(Batch, &[KnownRegistry]) -> Ended) -> Ended {
-    let progress = Progress::of_bytes(opened.inputs.len());
-    let mut builder = Builder::new(Tables::of(opened.registries()));
-    let mut messages = Messages::default();
-    let (mut spans, mut damages) = (Spans::new(&opened.events.gaps()), opened.events.damages());
-    while let Some(event) = opened.events.next().map_err(cannot_read)? {
-        let batches = [builder.push(&event), messages.push(&event), spans.push(&event)];
-        progress.event(|| opened.events.bytes_done());
-        // Damage is found before the first event after it.
-        if opened.events.damages() != damages {
-            damages = opened.events.damages();
-            spans.set_gaps(&opened.events.gaps());
-        }
-        for batch in batches.into_iter().flatten() {
-            take(batch, opened.registries())?;
-        }
-    }
-    spans.set_gaps(&opened.events.gaps());
-    let rest = std::iter::from_fn(|| builder.finish());
-    let rest =
-        rest.chain(std::iter::from_fn(|| messages.finish())).chain(std::iter::from_fn(|| spans.finish()));
-    for batch in rest {
-        take(batch, opened.registries())?;
-    }
-    Ok(())
 }

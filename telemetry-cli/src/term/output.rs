@@ -118,6 +118,21 @@ impl Write for Output {
     }
 }
 
+impl Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Target::Stdout(_) if !bytes.is_empty() && stdout_was_closed() => {
+                Err(io::Error::other("it is closed"))
+            }
+            Target::Stdout(out) => {
+                let mut out = out.lock();
+                out.write_all(bytes).and_then(|()| out.flush())
+            }
+            Target::Direct(file, _) | Target::Replace(file, ..) => file.write_all(bytes),
+        }
+    }
+}
+
 /// An output as a writer of bytes.
 struct Sink<'o> {
     output: &'o mut Output,
@@ -190,14 +205,14 @@ impl Output {
         if self.buffer.len() < MAX_BUFFERED { Ok(false) } else { self.flush().map(|()| true) }
     }
 
-    /// Appends lines, and writes them if the buffer is full.
-    pub(crate) fn append(&mut self, lines: Vec<u8>) -> Result<(), Failure> {
-        if self.buffer.is_empty() {
-            self.buffer = lines;
-        } else {
-            self.buffer.extend_from_slice(&lines);
+    /// Appends lines, and writes them if they are many or the buffer is full.
+    pub(crate) fn append(&mut self, lines: &[u8]) -> Result<(), Failure> {
+        if lines.len() < MAX_BUFFERED {
+            self.buffer.extend_from_slice(lines);
+            return self.relieve().map(drop);
         }
-        self.relieve().map(drop)
+        self.flush()?;
+        self.target.write(lines).map_err(|error| self.failed(&error))
     }
 
     /// Writes the buffer.
@@ -207,17 +222,7 @@ impl Output {
     }
 
     fn write_buffer(&mut self) -> io::Result<()> {
-        let written = match &mut self.target {
-            Target::Stdout(_) if !self.buffer.is_empty() && stdout_was_closed() => {
-                Err(io::Error::other("it is closed"))
-            }
-            Target::Stdout(out) => {
-                let mut out = out.lock();
-                out.write_all(&self.buffer).and_then(|()| out.flush())
-            }
-            Target::Direct(file, _) => file.write_all(&self.buffer),
-            Target::Replace(file, ..) => file.write_all(&self.buffer),
-        };
+        let written = self.target.write(&self.buffer);
         self.buffer.clear();
         written
     }

@@ -8,7 +8,7 @@ use telemetry_columns::{ArrowWriter, Batch, Error, Table, Tables};
 use telemetry_decode::KnownRegistry;
 
 use crate::input::events::Opened;
-use crate::input::tables::{each_batch, each_batch_of_events};
+use crate::input::tables::{BlockList, TableBatches, each_batch_of_events};
 use crate::term::ended::{Context, Ended, Failure};
 use crate::term::output::{Directory, Output, cannot_write};
 use crate::text::count;
@@ -17,11 +17,16 @@ use crate::text::count;
 pub(super) fn write_each(mut opened: Opened, directory: &Path, context: &mut Context) -> Ended {
     let _made = Directory::make(directory)?;
     let mut files = Files { directory, inputs: opened.inputs.paths(), files: BTreeMap::new() };
-    each_batch(&mut opened, |batch, registries| files.push(batch, registries))?;
+    let index = BlockList::new();
+    let mut batches = TableBatches::new(&mut opened, &index);
+    while let Some(batch) = batches.next()? {
+        files.push(batch, batches.registries())?;
+    }
     for table in Tables::sides() {
         // A table without rows says that there is nothing to say.
-        files.file(&table, opened.registries())?;
+        files.file(&table, batches.registries())?;
     }
+    drop(batches);
     files.finish()?;
     opened.end(context)
 }

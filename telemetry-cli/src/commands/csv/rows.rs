@@ -11,9 +11,12 @@ use crate::text::csv;
 use crate::text::date::Moments;
 use crate::text::signed_decimal;
 
-/// The most rows of a job, and the bytes of their texts after which it is complete.
+/// The rows of a job, and the bytes of their texts, after which it is complete.
 const MAX_ROWS: usize = 4096;
 const MAX_BYTES: usize = 256 << 10;
+
+/// The most memory that the lines of a job leave to those of another one.
+const MAX_SPARE: usize = 4 << 20;
 
 /// The numbers of a row before its fields: the indices of its style and its thread, the time since
 /// the session's start, and the date.
@@ -33,7 +36,12 @@ pub(super) struct Rows {
 }
 
 /// The lines of a job by table.
-pub(super) type Lines = Vec<(usize, Vec<u8>)>;
+#[derive(Default)]
+pub(super) struct Lines {
+    /// Those behind `len` are memory for others.
+    of_tables: Vec<(usize, Vec<u8>)>,
+    len: usize,
+}
 
 /// Copies events to rows.
 pub(super) struct Copier<'t> {
@@ -84,19 +92,21 @@ impl<'t> Copier<'t> {
         }
     }
 
-    /// Adds events. Calls `give` with each job that is complete.
-    pub(super) fn add<E>(
-        &mut self,
-        batch: &EventBatch<'_>,
-        mut give: impl FnMut(Rows) -> Result<(), E>,
-    ) -> Result<(), E> {
+    /// Begins a job with the memory of another one.
+    pub(super) fn begin(&mut self, empty: Rows) {
+        self.rows = empty;
+    }
+
+    /// Returns true if the job is complete.
+    pub(super) fn is_full(&self) -> bool {
+        self.rows.len >= MAX_ROWS || self.rows.texts.len() >= MAX_BYTES
+    }
+
+    /// Adds events.
+    pub(super) fn add(&mut self, batch: &EventBatch<'_>) {
         for row in batch.rows() {
             self.row(&batch.event(&row), |param| row.bits(param));
-            if self.rows.len >= MAX_ROWS || self.rows.texts.len() >= MAX_BYTES {
-                give(self.take())?;
-            }
         }
-        Ok(())
     }
 
     /// Takes the rows so far.
@@ -135,16 +145,24 @@ impl<'t> Copier<'t> {
 }
 
 impl Rows {
+    /// Removes all rows, and keeps the memory for others.
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+        self.numbers.clear();
+        self.texts.clear();
+        self.styles.clear();
+        self.threads.clear();
+    }
+
     /// Formats the rows.
-    pub(super) fn format(self) -> Lines {
-        let mut lines: Lines = Vec::new();
+    pub(super) fn format(&self, lines: &mut Lines) {
         // By style: the index of its table's lines.
-        let places: Vec<usize> = self.styles.iter().map(|style| place(&mut lines, style.table)).collect();
+        let places: Vec<usize> = self.styles.iter().map(|style| lines.place(style.table)).collect();
         let (mut numbers, mut texts) = (&self.numbers[..], &self.texts[..]);
         // Events that inherit their times have the same.
         let (mut last, mut times, mut moments) = ([0; 2], Vec::new(), Moments::default());
         while let Some((&[style, thread, since, date], rest)) = numbers.split_first_chunk::<COMMON>() {
-            let out = &mut lines[places[style as usize]].1;
+            let out = &mut lines.of_tables[places[style as usize]].1;
             if last != [since, date] || times.is_empty() {
                 last = [since, date];
                 times.clear();
@@ -171,16 +189,36 @@ impl Rows {
             out.extend_from_slice(&style.tail);
             numbers = &rest[fields.len()..];
         }
-        lines
     }
 }
 
-/// Returns the index of a table's lines.
-fn place(lines: &mut Lines, table: usize) -> usize {
-    lines.iter().position(|(of, _)| *of == table).unwrap_or_else(|| {
-        lines.push((table, Vec::new()));
-        lines.len() - 1
-    })
+impl Lines {
+    /// Returns the index of a table's lines.
+    fn place(&mut self, table: usize) -> usize {
+        let used = &self.of_tables[..self.len];
+        used.iter().position(|(of, _)| *of == table).unwrap_or_else(|| {
+            match self.of_tables.get_mut(self.len) {
+                Some(spare) => spare.0 = table,
+                None => self.of_tables.push((table, Vec::new())),
+            }
+            self.len += 1;
+            self.len - 1
+        })
+    }
+
+    /// Passes the lines of each table to a function.
+    pub(super) fn each<E>(&self, mut visit: impl FnMut(usize, &[u8]) -> Result<(), E>) -> Result<(), E> {
+        self.of_tables[..self.len].iter().try_for_each(|(table, lines)| visit(*table, lines))
+    }
+
+    /// Removes all lines, and keeps the memory for others, unless it is unusually much.
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+        self.of_tables.iter_mut().for_each(|(_, lines)| lines.clear());
+        if self.of_tables.iter().map(|(_, lines)| lines.capacity()).sum::<usize>() > MAX_SPARE {
+            self.of_tables.clear();
+        }
+    }
 }
 
 /// Appends a number by its bits.

@@ -1,7 +1,7 @@
 //! The files of a run.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,19 +10,18 @@ use telemetry_columns::{Batch, EncodedRowGroup, Error, ParquetWriter, RowGroup, 
 use telemetry_decode::KnownRegistry;
 
 use crate::input::events::Opened;
-use crate::input::jobs::{Jobs, in_order};
-use crate::input::tables::each_batch;
+use crate::input::tables::{BlockList, TableBatches};
+use crate::input::turns::in_turns;
 use crate::term::ended::{Context, Ended, Failure};
 use crate::term::output::{Directory, Output, cannot_write};
 
 /// The memory of all rows that wait for their row groups.
 const MAX_HELD: usize = 32 << 20;
 
-/// The row groups are jobs.
-type Groups<'j> = Jobs<'j, RowGroup, Encoded, Failure>;
+/// A row group that can be written.
 type Encoded = (Arc<Table>, Result<EncodedRowGroup, Error>);
 
-/// Writes all files. Row groups are encoded on this many threads.
+/// Writes all files. The row groups are jobs of this many threads.
 pub(super) fn write_all(
     mut opened: Opened,
     directory: &Path,
@@ -32,26 +31,25 @@ pub(super) fn write_all(
     let _made = Directory::make(directory)?;
     let files = Files { directory, inputs: opened.inputs.paths(), files: Mutex::default() };
     let encode = |group: RowGroup| (group.table().clone(), group.encode());
-    in_order(
-        threads,
-        encode,
-        |encoded| files.append(encoded),
-        |groups| {
-            write_tables(&mut opened, &files, groups)?;
-            groups.finish()
-        },
-    )?;
+    let index = BlockList::new();
+    let mut batches = TableBatches::new(&mut opened, &index);
+    let (mut groups, mut is_at_end) = (VecDeque::new(), false);
+    let next = || {
+        while groups.is_empty() && !is_at_end {
+            groups.extend(match batches.next()? {
+                Some(batch) => files.push(batch, batches.registries())?,
+                None => {
+                    is_at_end = true;
+                    files.rest(batches.registries())?
+                }
+            });
+        }
+        Ok(groups.pop_front())
+    };
+    in_turns(threads, next, encode, |encoded| files.append(encoded))?;
+    drop(batches);
     files.finish()?;
     opened.end(context)
-}
-
-fn write_tables(opened: &mut Opened, files: &Files<'_>, groups: &mut Groups<'_>) -> Result<(), Failure> {
-    each_batch(opened, |batch, registries| files.push(batch, registries, groups))?;
-    for table in Tables::sides() {
-        // A table without rows says that there is nothing to say.
-        files.begin(&mut files.lock(), &table, opened.registries())?;
-    }
-    files.give_rest(groups)
 }
 
 /// The files of all tables. Each appears when it is complete.
@@ -91,13 +89,8 @@ impl Files<'_> {
         }
     }
 
-    /// Adds rows, and gives the row groups that are complete to the threads.
-    fn push(
-        &self,
-        batch: Batch,
-        registries: &[KnownRegistry],
-        groups: &mut Groups<'_>,
-    ) -> Result<(), Failure> {
+    /// Adds rows. Returns the row groups that are complete.
+    fn push(&self, batch: Batch, registries: &[KnownRegistry]) -> Result<Vec<RowGroup>, Failure> {
         let mut files = self.lock();
         let file = self.begin(&mut files, &batch.table().clone(), registries)?;
         let full = file.writer.add(batch).map_err(|error| failed(&file.path, &error))?;
@@ -108,17 +101,21 @@ impl Files<'_> {
             }
             _ => None,
         };
-        drop(files);
-        full.into_iter().chain(largest).try_for_each(|group| groups.push(group))
+        Ok(full.into_iter().chain(largest).collect())
     }
 
-    /// Gives the rest of all rows to the threads.
-    fn give_rest(&self, groups: &mut Groups<'_>) -> Result<(), Failure> {
+    /// Returns the rest of all rows.
+    fn rest(&self, registries: &[KnownRegistry]) -> Result<Vec<RowGroup>, Failure> {
+        let mut files = self.lock();
+        for table in Tables::sides() {
+            // A table without rows says that there is nothing to say.
+            self.begin(&mut files, &table, registries)?;
+        }
         let mut rest = Vec::new();
-        for File { path, writer } in self.lock().values_mut() {
+        for File { path, writer } in files.values_mut() {
             rest.extend(writer.take().map_err(|error| failed(path, &error))?);
         }
-        rest.into_iter().try_for_each(|group| groups.push(group))
+        Ok(rest)
     }
 
     /// Writes a row group.
