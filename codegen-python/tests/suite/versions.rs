@@ -57,8 +57,7 @@ fn check_way(way: &str, stream_registry: &Registry, params: usize, expected: &[&
 
 const MISS: &str = "1 1 0 1 10 10 7";
 const SWEPT: &str = "1 1 5 259 30 30";
-const AGE: &str =
-    "  { name = \"age\", sort = \"u32\", unit = \"s\", counter = true, since = \"1.0.1\", doc = \"how old it was\" },\n";
+const AGE: &str = "  { name = \"age\", sort = \"u32\", unit = \"s\", counter = true, since = \"1.0.1\", doc = \"how old it was\" },\n";
 const KEY: &str = "  { name = \"key\", sort = \"S\", since = \"1.0.2\", doc = \"what it was found by\" },\n";
 
 #[test]
