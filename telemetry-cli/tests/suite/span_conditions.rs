@@ -60,6 +60,7 @@ fn conditions_that_fit_no_span() {
         ("span == Phaze", "no span `Phaze`"),
         ("duration > 'x'", "expected a time"),
         ("dept > 1", "no parameter `dept`"),
+        ("duraton > 1", "no parameter `duraton`"),
         ("`duration` > 1", "no parameter `duration`"),
         ("self contains 4", "`self` is a number"),
     ] {

@@ -5,12 +5,12 @@ use std::ops::RangeInclusive;
 
 use telemetry_decode::Event;
 use telemetry_decode::names::Namings;
-use telemetry_schema::{Registry, nearest};
+use telemetry_schema::Registry;
 
 use super::whole::Condition;
 use crate::fit::fields::{Field, NameTest, SpanField};
 use crate::fit::fitting::{self, Of};
-use crate::fit::problem::Problem;
+use crate::fit::problem::{Problem, instead};
 use crate::fit::values;
 use crate::syntax::error::Error;
 use crate::syntax::tree::{Comparison, Expr};
@@ -149,8 +149,7 @@ fn test_of<'r>(
             let unknown =
                 one.named().find(|(_, name)| !names.iter().any(|known| known.eq_ignore_ascii_case(name)));
             if let Some((at, name)) = unknown {
-                let help =
-                    nearest(name, names.iter().copied()).map(|nearest| format!("did you mean `{nearest}`?"));
+                let help = instead(name, names.iter().copied());
                 return Err(Error::new(condition.text(), at, format!("no span `{name}`")).help(help));
             }
             NameTest::new(one).map(SpanTest::Name).map_err(wrong)
@@ -159,7 +158,7 @@ fn test_of<'r>(
             let (range, is_inside) = values::time_range(one).map_err(wrong)?;
             Ok(SpanTest::Time(field, range, is_inside))
         }
-        None => match condition.misfit_of_one(one, registries) {
+        None => match condition.misfit_of_span(one, registries) {
             Some(error) => Err(error),
             None => Ok(SpanTest::Event(number as u32)),
         },

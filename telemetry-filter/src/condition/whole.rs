@@ -9,7 +9,7 @@ use telemetry_schema::{Registry, nearest};
 use super::events::Events;
 use crate::fit::fields::{self, Field, NameTest, SpanField};
 use crate::fit::fitting::{self, Of};
-use crate::fit::problem::Problem;
+use crate::fit::problem::{Problem, instead};
 use crate::syntax::error::Error;
 use crate::syntax::parse;
 use crate::syntax::tree::{Comparison, Expr};
@@ -86,20 +86,20 @@ impl Condition {
         let mut found = None;
         self.expr.each_comparison(&mut |one| {
             if found.is_none() {
-                found = self.misfit_of(one, registries.clone(), &namings, &lanes);
+                found = self.misfit_of(one, registries.clone(), &namings, &lanes, &[]);
             }
         });
         found
     }
 
-    /// Returns the error of one comparison.
-    pub(super) fn misfit_of_one<'r>(
+    /// Returns the error of one comparison of a condition on spans.
+    pub(super) fn misfit_of_span<'r>(
         &self,
         one: &Comparison,
         registries: impl Iterator<Item = &'r Registry> + Clone,
     ) -> Option<Error> {
         let namings: Vec<_> = registries.clone().map(|registry| (registry, Namings::new(registry))).collect();
-        self.misfit_of(one, registries, &namings, &self.lanes()).map(|(error, _)| error)
+        self.misfit_of(one, registries, &namings, &self.lanes(), &SpanField::ALL).map(|(error, _)| error)
     }
 
     fn misfit_of<'r>(
@@ -108,13 +108,15 @@ impl Condition {
         registries: impl Iterator<Item = &'r Registry> + Clone,
         namings: &[(&Registry, Namings)],
         lanes: &[&Comparison],
+        span_fields: &[(&str, SpanField)],
     ) -> Option<(Error, Option<String>)> {
         if let Some(field) = Field::of(&one.subject)
             && let Some((at, name, candidates)) = fields::unknown(field, one, registries.clone())
         {
-            let nearest = nearest(bare(&name), candidates).map(str::to_string);
+            let nearest = nearest(bare(&name), candidates.iter().copied()).map(str::to_string);
             let message = format!("no {} `{name}`", one.subject.text);
-            return Some((self.error(at, message, nearest.as_deref(), None), nearest));
+            let help = instead(bare(&name), candidates.into_iter());
+            return Some((self.error(at, message, help), nearest));
         }
         let mut misuse = None;
         for (registry, namings) in namings {
@@ -127,7 +129,7 @@ impl Condition {
             }
         }
         if let Some(Problem::Misuse { at, message, help }) = misuse {
-            return Some((self.error(at, message, None, help), None));
+            return Some((self.error(at, message, help), None));
         }
         if namings.is_empty() {
             return None;
@@ -136,25 +138,20 @@ impl Condition {
             let message =
                 format!("`{}` is a field of spans, but this condition is one on events", one.subject.text);
             let help = "`telemetry spans`, `validate` and `flame` select spans".to_string();
-            return Some((self.error(one.subject.span.clone(), message, None, Some(help)), None));
+            return Some((self.error(one.subject.span.clone(), message, Some(help)), None));
         }
         let params = registries.flat_map(|registry| registry.events.iter()).flat_map(|event| &event.params);
         let fields = Field::ALL.iter().map(|(name, _)| *name);
-        let names = params.map(|param| param.name.as_str()).chain(fields);
-        let nearest = nearest(&one.subject.text, names).map(str::to_string);
+        let fields = fields.chain(span_fields.iter().map(|(name, _)| *name));
+        let names = fields.chain(params.map(|param| param.name.as_str()));
+        let nearest = nearest(&one.subject.text, names.clone()).map(str::to_string);
         let message = format!("no parameter `{}`", one.subject.text);
-        Some((self.error(one.subject.span.clone(), message, nearest.as_deref(), None), nearest))
+        let help = instead(&one.subject.text, names);
+        Some((self.error(one.subject.span.clone(), message, help), nearest))
     }
 
-    fn error(
-        &self,
-        at: std::ops::Range<usize>,
-        message: String,
-        nearest: Option<&str>,
-        help: Option<String>,
-    ) -> Error {
-        let meant = nearest.map(|nearest| format!("did you mean `{nearest}`?"));
-        Error::new(&self.text, at, message).help(meant.or(help))
+    fn error(&self, at: std::ops::Range<usize>, message: String, help: Option<String>) -> Error {
+        Error::new(&self.text, at, message).help(help)
     }
 
     /// Returns the comparisons with lanes.

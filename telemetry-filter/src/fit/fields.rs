@@ -52,7 +52,8 @@ pub(crate) enum SpanField {
 }
 
 impl SpanField {
-    const ALL: [(&str, SpanField); 3] =
+    /// All fields, by their names.
+    pub(crate) const ALL: [(&str, SpanField); 3] =
         [("span", SpanField::Name), ("duration", SpanField::Duration), ("self", SpanField::Own)];
 
     /// Returns the field of a name; `None` for fields of events and parameters.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use telemetry_schema::nearest;
+
 /// Why a comparison does not fit an event type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Problem {
@@ -9,6 +11,25 @@ pub(crate) enum Problem {
     Missing,
     /// The comparison makes no sense for the parameter, or another name is unknown.
     Misuse { at: Range<usize>, message: String, help: Option<String> },
+}
+
+/// The maximum of names that a message lists.
+const MOST_LISTED: usize = 12;
+
+/// Says what an unknown name was probably meant to be, or what could stand in its place.
+pub(crate) fn instead<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    known.for_each(|name| {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    });
+    if let Some(nearest) = nearest(name, names.iter().copied()) {
+        return Some(format!("did you mean `{nearest}`?"));
+    }
+    let shown: Vec<_> = names.iter().take(MOST_LISTED).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > shown.len() { ", …" } else { "" };
+    (!shown.is_empty()).then(|| format!("expected {}{more}", shown.join(", ")))
 }
 
 impl Problem {

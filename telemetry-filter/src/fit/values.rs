@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::ops::RangeInclusive;
 
 use regex_lite::Regex;
-use telemetry_schema::{Type, TypeForm, nearest};
+use telemetry_schema::{Type, TypeForm};
 
-use crate::fit::problem::Problem;
+use crate::fit::problem::{Problem, instead};
 use crate::syntax::tree::{Comparison, Name, Number, Op, Operand};
 use crate::test::leaf::{Flip, Interval, Leaf, Order, What};
 use crate::test::text::TextTest;
@@ -171,16 +171,12 @@ pub(super) fn named(ty: &Type, name: &Name) -> Result<i128, Problem> {
     if let Some(value) = ty.values.iter().find(|value| value.name == name.text) {
         return Ok(value.number);
     }
-    let names = || ty.values.iter().map(|value| value.name.as_str());
+    let names = ty.values.iter().map(|value| value.name.as_str());
     let what = if ty.form == TypeForm::Flags { "flag" } else { "value" };
     let message = format!("`{}` is not a {what} of `{}`", name.text, ty.name);
-    let help = match nearest(&name.text, names()) {
-        Some(nearest) => format!("did you mean `{nearest}`?"),
-        None => {
-            let shown: Vec<_> = names().take(8).map(|name| format!("`{name}`")).collect();
-            let more = if ty.values.len() > shown.len() { ", …" } else { "" };
-            format!("expected {}{more}", shown.join(", "))
-        }
-    };
-    Err(Problem::misuse(name.span.clone(), message).with_help(help))
+    let problem = Problem::misuse(name.span.clone(), message);
+    Err(match instead(&name.text, names) {
+        Some(help) => problem.with_help(help),
+        None => problem,
+    })
 }
