@@ -7,11 +7,7 @@ memory of a process. Ratios of wall times mean something on two idle cores only.
 
 With --long, each command also reads that stream once, with two threads: the memory should be that of
 the short stream. Output goes to /dev/null, except for databases and folders of CTF.
-
-    TELEMETRY_CONTROL=all TELEMETRY_FILENAME=gc.tel cargo run --release --example gcbench
-    TELEMETRY_CONTROL=all TELEMETRY_FILENAME=long.tel cargo run --release --example gcbench -- --iterations 10
-    cargo build --profile bench -p telemetry-cli --features arrow,parquet
-    benches/commands.py --long long.tel gc.tel
+The streams are those of the example gcbench; --iterations 10 makes a long one.
 """
 
 import argparse
