@@ -201,11 +201,11 @@ class Session:
             name.text = text
             given = _GivenName(place, name, None, ("", ""), 0)
         names = self._names[mark.named if is_separate else ""].setdefault(of, {})
-        known = names.get(ticks)
-        if known is None and room >= _NAME_ENTRY:
+        before = names.get(ticks)
+        if before is None and room >= _NAME_ENTRY:
             room -= _NAME_ENTRY
             names[ticks] = given
-        elif known is not None and known.place <= place:
+        elif before is not None and before.place <= place:
             names[ticks] = given
         return room
 
