@@ -6,5 +6,7 @@ mod fit;
 pub(crate) mod inputs;
 #[path = "../../telemetry-cli/src/input/opening.rs"]
 pub(crate) mod opening;
+#[path = "../../telemetry-cli/src/input/perf.rs"]
+mod perf;
 #[path = "../../telemetry-cli/src/input/verdict.rs"]
 pub(crate) mod verdict;
