@@ -15,7 +15,8 @@ use std::thread;
 /// job more than the threads is there at once.
 ///
 /// # Errors
-/// The first failure of `read` or `take`. Other jobs are dropped then.
+/// The first failure of `read` or `take`. If `read` fails, the jobs before it are still done and
+/// taken. If `take` fails, other jobs are dropped.
 ///
 /// # Panics
 /// If one of the functions panics.
@@ -165,13 +166,11 @@ impl<'w, J, R, E> Shared<'w, J, R, E> {
         self.changed.notify_all();
         let job = match job {
             Ok(Ok(Some(job))) => job,
-            Ok(Ok(None)) => {
+            Ok(ended) => {
+                // What was read before an error is good.
+                state.failed = ended.err().map(Failed::Error).or(state.failed.take());
                 state.has_ended = true;
                 state.is_over |= state.taken == state.begun;
-                return state;
-            }
-            Ok(Err(error)) => {
-                self.fail(&mut state, Failed::Error(error));
                 return state;
             }
             Err(panic) => {
@@ -269,7 +268,8 @@ mod tests {
     fn a_failure_ends_all() {
         for threads in [1, 2, 7] {
             for count in [21, u64::MAX] {
-                assert_eq!(squares(threads, count, Fails::Read).1, Err("no input"));
+                let (results, ended) = squares(threads, count, Fails::Read);
+                assert_eq!((results.len(), ended), (20, Err("no input")), "what was read is taken");
                 let (results, ended) = squares(threads, count, Fails::Take);
                 assert_eq!((results.len(), ended), (21, Err("no space")));
             }
