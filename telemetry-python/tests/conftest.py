@@ -2,12 +2,19 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEEDS = ROOT / "fuzz" / "seeds"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts():
+    """Lets Ctrl-C raise: a shell starts its background jobs with SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -86,6 +86,17 @@ export async function settled(page) {
   return page.evaluate(() => location.hash.slice(1));
 }
 
+/**
+ * Returns the texts of all elements that a selector names, taken in one step: an element that the
+ * page replaces between two steps has no layout, and so no lines.
+ */
+export async function texts(page, selector) {
+  return page.evaluate(
+    (selector) => Array.from(document.querySelectorAll(selector), (found) => found.innerText),
+    selector,
+  );
+}
+
 /** Returns the edges of an element that a selector names. */
 export async function box(page, selector) {
   return page.locator(selector).first().boundingBox();

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { end, openFile, settled } from "./page.mjs";
+import { end, openFile, settled, texts } from "./page.mjs";
 
 after(end);
 
@@ -40,7 +40,7 @@ for (const name of names) {
     const lost = stats.completeness.lost.pool + stats.completeness.lost.reentrant + stats.completeness.lost.sink;
     if (lost > 0) assert.match(verdict, new RegExp(grouped(lost)));
     // A count in the table of durations for each type of span.
-    const rows = await page.locator("#panel-durations tbody tr").allInnerTexts();
+    const rows = await texts(page, "#panel-durations tbody tr");
     for (const span of paired.spans.filter((span) => span.duration_ns.count > 0)) {
       const count = grouped(span.duration_ns.count);
       const has = (row) => row.includes(span.span) && row.split(/\s+/).some((cell) => cell.endsWith(count));

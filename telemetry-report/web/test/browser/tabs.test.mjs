@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { box, end, open, parts, settled } from "./page.mjs";
+import { box, end, open, parts, settled, texts } from "./page.mjs";
 
 after(end);
 
@@ -144,7 +144,7 @@ test("the longest spans are sorted by duration, time or thread", async () => {
         }),
       at,
     );
-  const heads = await page.locator('[data-test="longest"] th').allInnerTexts();
+  const heads = await texts(page, '[data-test="longest"] th');
   assert.match(heads[0], /^duration/);
   for (const name of ["duration", "begins at"]) {
     const head = page.locator('[data-test="longest"] th button', { hasText: name });
@@ -219,7 +219,7 @@ test("values have figures of stats; categories have frequent values alone", asyn
   await page.fill(at("value-search"), "collect");
   await page.locator(".picker .link", { hasText: "why" }).click();
   assert.ok(!(await page.locator(at("value-heat")).isVisible()));
-  const rows = await page.locator(`${at("frequent")} tbody tr`).allInnerTexts();
+  const rows = await texts(page, `${at("frequent")} tbody tr`);
   assert.deepEqual(
     rows.map((row) => row.split("\t")[0]),
     ["NurseryFull", "HeapFull"],
@@ -267,7 +267,10 @@ test("the flame graph zooms and searches", async () => {
 
 test("the table of events searches, scrolls, turns and selects", async () => {
   const { page, close } = await open("gcbench", { fragment: "tab=events" });
-  const rows = () => page.locator(at("event-row")).allInnerTexts();
+  const rows = async () => {
+    await settled(page);
+    return texts(page, at("event-row"));
+  };
   assert.ok((await rows()).length < 40);
   assert.match(await text(page, at("event-samples")), /1 of 4 TreeBegin events shown .*counts are exact/);
   const first = (await rows())[0];
