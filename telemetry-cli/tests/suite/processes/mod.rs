@@ -196,7 +196,7 @@ pub(crate) fn copy_program(from: impl AsRef<std::ffi::OsStr>, to: &Path) {
 
 /// Waits until a condition holds.
 #[track_caller]
-pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     let since = Instant::now();
     while !is_so() {
         assert!(since.elapsed() < PATIENCE, "{what} does not come");
