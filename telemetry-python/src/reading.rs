@@ -33,6 +33,8 @@ pub(crate) struct Reading {
     spans: Option<(Spans, u64)>,
     /// The reader of the list of blocks, if it is wanted.
     blocks: Option<Reader<'static>>,
+    /// The rest of that list, which may be long.
+    block_rows: Option<Box<dyn Iterator<Item = Result<Batch>> + Send>>,
     /// Batches that were read.
     ready: VecDeque<Batch>,
 }
@@ -80,7 +82,19 @@ impl Reading {
         let messages = messages.then(Messages::default);
         let blocks = if wants(&["block"]) { Some(reader(files, None)?) } else { None };
         let (next, ready) = (Step::Facts, VecDeque::new());
-        Ok(Reading { events, threads, wanted, is_read, next, builder, messages, spans, blocks, ready })
+        Ok(Reading {
+            events,
+            threads,
+            wanted,
+            is_read,
+            next,
+            builder,
+            messages,
+            spans,
+            blocks,
+            block_rows: None,
+            ready,
+        })
     }
 
     /// Returns the next batch; `None` at the end.
@@ -108,10 +122,10 @@ impl Reading {
                     self.sides(&ACCOUNTS);
                     Step::Blocks
                 }
-                Step::Blocks => {
-                    self.blocks()?;
-                    Step::End
-                }
+                Step::Blocks => match self.blocks()? {
+                    true => Step::Blocks,
+                    false => Step::End,
+                },
                 Step::End => return Ok(None),
             };
         }
@@ -150,11 +164,14 @@ impl Reading {
             return Ok(false);
         }
         while let Some(batch) = events.next_batch()? {
-            if let Some(builder) = builder {
-                ready.extend(batch.iter().filter_map(|event| builder.push(&event)));
-            }
-            if let Some(messages) = messages {
-                ready.extend(batch.iter().filter_map(|event| messages.push(&event)));
+            // A closure, or `extend`, would be a call for each event.
+            for event in batch.iter() {
+                if let Some(batch) = builder.as_mut().and_then(|builder| builder.push(&event)) {
+                    ready.push_back(batch);
+                }
+                if let Some(batch) = messages.as_mut().and_then(|messages| messages.push(&event)) {
+                    ready.push_back(batch);
+                }
             }
             if let Some((spans, damages)) = spans {
                 ready.extend(spans.push_batch(&batch));
@@ -184,15 +201,15 @@ impl Reading {
         }
     }
 
-    /// Takes the list of blocks.
-    fn blocks(&mut self) -> Result<()> {
+    /// Takes the next batch of the list of blocks. Returns false at the end.
+    fn blocks(&mut self) -> Result<bool> {
         if let Some(reader) = self.blocks.take() {
-            let index = reader.index()?;
-            for batch in block_table(&index) {
-                self.ready.push_back(batch?);
-            }
+            self.block_rows = Some(Box::new(block_table(reader.index()?)));
         }
-        Ok(())
+        let batch = self.block_rows.as_mut().and_then(Iterator::next).transpose()?;
+        let has_more = batch.is_some();
+        self.ready.extend(batch);
+        Ok(has_more)
     }
 }
 

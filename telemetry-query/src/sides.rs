@@ -61,14 +61,14 @@ fn of_blocks(scan: &Scan, out: &Out<'_>) -> Result<(), Stop> {
             out,
         );
     };
-    let given = block_table(&index).try_for_each(|batch| {
+    let (sessions, completeness) = (index.sessions.clone(), index.completeness.clone());
+    let given = block_table(index).try_for_each(|batch| {
         let batch = batch.map_err(|error| Stop::Failed(error.to_string()))?;
         out.give(batch)
     });
-    let sessions = index.sessions;
     out.note_read(Read {
         table: scan.table.name.clone(),
-        completeness: index.completeness,
+        completeness,
         sessions,
         is_of_headers: true,
         is_stopped: given.is_err(),

@@ -1,11 +1,9 @@
 //! All tables of what a command reads, for `parquet` and Arrow files.
 
 use std::collections::VecDeque;
-use std::sync::OnceLock;
 
 use telemetry_columns::{Batch, Builder, Messages, Spans, Tables, block_table, side_tables};
 use telemetry_decode::KnownRegistry;
-use telemetry_decode::blocks::Index;
 
 use crate::input::events::Opened;
 use crate::input::inputs::cannot_read;
@@ -15,7 +13,6 @@ use crate::term::progress::Progress;
 /// Reads the batches of all tables: those of events, and then the side tables.
 pub(crate) struct TableBatches<'o> {
     opened: &'o mut Opened,
-    index: &'o BlockList,
     progress: Option<Progress>,
     builder: Builder,
     messages: Messages,
@@ -25,12 +22,9 @@ pub(crate) struct TableBatches<'o> {
     /// Batches that were read.
     ready: VecDeque<Batch>,
     /// The batches of the list of blocks, which may be long.
-    blocks: Option<Box<dyn Iterator<Item = telemetry_columns::Result<Batch>> + Send + 'o>>,
+    blocks: Option<Box<dyn Iterator<Item = telemetry_columns::Result<Batch>> + Send>>,
     next: Step,
 }
-
-/// A place for the list of blocks, which is read last.
-pub(crate) type BlockList = OnceLock<Index>;
 
 /// The next step.
 #[derive(Clone, Copy)]
@@ -42,7 +36,7 @@ enum Step {
 }
 
 impl<'o> TableBatches<'o> {
-    pub(crate) fn new(opened: &'o mut Opened, index: &'o BlockList) -> TableBatches<'o> {
+    pub(crate) fn new(opened: &'o mut Opened) -> TableBatches<'o> {
         TableBatches {
             progress: Some(Progress::of_bytes(opened.inputs.len())),
             builder: Builder::new(Tables::of(opened.registries())),
@@ -50,7 +44,6 @@ impl<'o> TableBatches<'o> {
             spans: Spans::new(&opened.events.gaps()),
             damages: opened.events.damages(),
             opened,
-            index,
             ready: VecDeque::new(),
             blocks: None,
             next: Step::Events,
@@ -93,9 +86,14 @@ impl<'o> TableBatches<'o> {
     fn read(&mut self) -> Result<bool, Failure> {
         let TableBatches { opened, progress, builder, messages, spans, damages, ready, .. } = self;
         while let Some(batch) = opened.events.next_batch().map_err(cannot_read)? {
-            ready.extend(batch.iter().filter_map(|event| builder.push(&event)));
-            if !batch.known_registry().registry.messages.is_empty() {
-                ready.extend(batch.iter().filter_map(|event| messages.push(&event)));
+            // A closure, or `extend`, would be a call for each event.
+            for event in batch.iter() {
+                if let Some(batch) = builder.push(&event) {
+                    ready.push_back(batch);
+                }
+                if let Some(batch) = messages.push(&event) {
+                    ready.push_back(batch);
+                }
             }
             ready.extend(spans.push_batch(&batch));
             let events = batch.len();
@@ -121,7 +119,7 @@ impl<'o> TableBatches<'o> {
     fn sides(&mut self) -> Ended {
         self.ready.extend(side_tables(&self.opened.events));
         if let Some(index) = self.opened.inputs.index_again()? {
-            self.blocks = Some(Box::new(block_table(self.index.get_or_init(|| index))));
+            self.blocks = Some(Box::new(block_table(index)));
         }
         Ok(())
     }

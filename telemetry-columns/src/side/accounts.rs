@@ -1,5 +1,7 @@
 //! Lanes, losses, damage and blocks.
 
+use std::mem;
+
 use telemetry_decode::blocks::Index;
 use telemetry_decode::{Completeness, Events, KnownRegistry, Session};
 
@@ -34,22 +36,24 @@ pub fn side_tables(events: &Events<'_>) -> Vec<Batch> {
     batches
 }
 
-/// Returns the table `block` of an index, a batch at a time.
+/// Returns the table `block` of an index, a batch at a time. The list of blocks may be long.
 ///
 /// # Errors
 /// Those of the temporary file in which a long list of blocks is.
-pub fn block_table(index: &Index) -> impl Iterator<Item = Result<Batch>> {
+pub fn block_table(mut index: Index) -> impl Iterator<Item = Result<Batch>> + Send + use<> {
     let mut rows = Rows::of_side(&BLOCKS);
-    let mut blocks = index.blocks();
+    let (lanes, sessions) = (mem::take(&mut index.lanes), mem::take(&mut index.sessions));
+    let registries = mem::take(&mut index.registries);
+    let mut blocks = index.into_blocks();
     std::iter::from_fn(move || {
         for block in blocks.by_ref() {
             let block = match block {
                 Ok(block) => block,
                 Err(error) => return Some(Err(Error::Read(error.into()))),
             };
-            let Some(lane) = index.lanes.get(block.lane as usize) else { continue };
-            let Some(session) = index.sessions.get(lane.session) else { continue };
-            let (registry, kind) = names(&index.registries, lane.registry, lane.kind);
+            let Some(lane) = lanes.get(block.lane as usize) else { continue };
+            let Some(session) = sessions.get(lane.session) else { continue };
+            let (registry, kind) = names(&registries, lane.registry, lane.kind);
             let batch = rows.push([
                 block.at.into(),
                 block.len.into(),

@@ -1,6 +1,6 @@
 //! Events that are messages to the program itself.
 
-use telemetry_decode::Event;
+use telemetry_decode::{Event, KnownRegistry};
 use telemetry_schema::MessagePart;
 
 use crate::batch::table_batch::Batch;
@@ -11,11 +11,13 @@ use crate::side::rows::Rows;
 #[derive(Debug)]
 pub struct Messages {
     rows: Rows,
+    /// The registry of the last event, and for each of its event types, if it is a message.
+    last: Option<(u64, Vec<bool>)>,
 }
 
 impl Default for Messages {
     fn default() -> Self {
-        Messages { rows: Rows::of_side(&MESSAGES) }
+        Messages { rows: Rows::of_side(&MESSAGES), last: None }
     }
 }
 
@@ -23,7 +25,15 @@ impl Messages {
     /// Takes an event. Returns a batch if one is complete.
     #[inline]
     pub fn push(&mut self, event: &Event<'_>) -> Option<Batch> {
-        if event.registry().messages.is_empty() { None } else { self.add(event) }
+        let known = event.known_registry();
+        if known.registry.messages.is_empty() {
+            return None;
+        }
+        let is_message = match &self.last {
+            Some((last, are_messages)) if *last == known.fingerprint => are_messages.get(event.index()),
+            _ => self.enter(known).get(event.index()),
+        };
+        if is_message == Some(&true) { self.add(event) } else { None }
     }
 
     /// Returns the last batch, after all events.
@@ -31,6 +41,15 @@ impl Messages {
         self.rows.finish()
     }
 
+    /// Changes to another registry.
+    #[cold]
+    fn enter(&mut self, known: &KnownRegistry) -> &[bool] {
+        let registry = &known.registry;
+        let are_messages = (0..registry.events.len()).map(|event| registry.message_of(event).is_some());
+        &self.last.insert((known.fingerprint, are_messages.collect())).1
+    }
+
+    #[cold]
     fn add(&mut self, event: &Event<'_>) -> Option<Batch> {
         let (message, part) = event.registry().message_of(event.index())?;
         let part = match part {

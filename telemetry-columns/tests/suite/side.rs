@@ -109,10 +109,10 @@ fn blocks_have_all_events() {
     let plan = Plan { events: 2000, sessions: 2, threads: 3, ..Plan::default() };
     let made = make(&every_type(), &plan);
     let index = Reader::from_slice(&made.stream).index().unwrap();
-    let batches: Vec<_> = block_table(&index).map(|batch| batch.unwrap()).collect();
+    let lengths: u64 = index.lanes.iter().map(|lane| lane.bytes).sum();
+    let batches: Vec<_> = block_table(index).map(|batch| batch.unwrap()).collect();
     let rows = &described(&batches)["block"];
     assert_eq!(sum(rows, &["events"]), 2000);
-    let lengths: u64 = index.lanes.iter().map(|lane| lane.bytes).sum();
     assert_eq!(sum(rows, &["length"]), lengths);
     assert!(rows.iter().all(|row| row["registry"] == "'all_sorts'" && row["kind"] != NONE), "{rows:?}");
 }

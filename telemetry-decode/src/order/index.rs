@@ -81,6 +81,14 @@ impl Index {
     pub fn blocks(&self) -> impl Iterator<Item = io::Result<IndexedBlock>> {
         self.blocks.iter()
     }
+
+    /// Returns the same as [`Index::blocks`], and owns the list.
+    ///
+    /// # Errors
+    /// Those of the temporary file.
+    pub fn into_blocks(self) -> impl Iterator<Item = io::Result<IndexedBlock>> + Send + use<> {
+        self.blocks.into_blocks_in_order()
+    }
 }
 
 impl IndexedLane {

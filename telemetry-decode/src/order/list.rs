@@ -1,5 +1,6 @@
 //! The list of a stream's events blocks: in memory, or in a temporary file if it is long.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::io;
 
@@ -78,15 +79,27 @@ impl BlockList {
     pub(crate) fn iter(&self) -> impl Iterator<Item = io::Result<IndexedBlock>> {
         let (in_memory, in_file) = match &self.blocks {
             Blocks::InMemory(blocks) => (&blocks[..], None),
-            Blocks::InFile(rows) => (&[][..], Some((rows, Cursor::new(0..rows.len(), STEP)))),
+            Blocks::InFile(rows) => (&[][..], Some(rows)),
         };
-        let mut in_file = in_file;
-        let read = std::iter::from_fn(move || {
-            let (rows, cursor) = in_file.as_mut()?;
-            cursor.next(rows).map(|found| found.map(|(block, _)| block)).transpose()
-        });
-        in_memory.iter().cloned().map(Ok).chain(read)
+        in_memory.iter().cloned().map(Ok).chain(in_file.into_iter().flat_map(read))
     }
+
+    /// Returns all blocks, and owns the list.
+    pub(crate) fn into_blocks_in_order(self) -> impl Iterator<Item = io::Result<IndexedBlock>> + Send {
+        let (in_memory, in_file) = match self.blocks {
+            Blocks::InMemory(blocks) => (blocks, None),
+            Blocks::InFile(rows) => (Vec::new(), Some(rows)),
+        };
+        in_memory.into_iter().map(Ok).chain(in_file.into_iter().flat_map(read))
+    }
+}
+
+/// Reads the blocks of a list that is in a file.
+fn read(rows: impl Borrow<Rows>) -> impl Iterator<Item = io::Result<IndexedBlock>> {
+    let mut cursor = Cursor::new(0..rows.borrow().len(), STEP);
+    std::iter::from_fn(move || {
+        cursor.next(rows.borrow()).map(|found| found.map(|(block, _)| block)).transpose()
+    })
 }
 
 impl fmt::Debug for BlockList {

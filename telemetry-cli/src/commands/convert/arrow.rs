@@ -8,7 +8,7 @@ use telemetry_columns::{ArrowWriter, Batch, Error, Table, Tables};
 use telemetry_decode::KnownRegistry;
 
 use crate::input::events::Opened;
-use crate::input::tables::{BlockList, TableBatches, each_batch_of_events};
+use crate::input::tables::{TableBatches, each_batch_of_events};
 use crate::term::ended::{Context, Ended, Failure};
 use crate::term::output::{Directory, Output, cannot_write};
 use crate::text::count;
@@ -17,8 +17,7 @@ use crate::text::count;
 pub(super) fn write_each(mut opened: Opened, directory: &Path, context: &mut Context) -> Ended {
     let _made = Directory::make(directory)?;
     let mut files = Files { directory, inputs: opened.inputs.paths(), files: BTreeMap::new() };
-    let index = BlockList::new();
-    let mut batches = TableBatches::new(&mut opened, &index);
+    let mut batches = TableBatches::new(&mut opened);
     while let Some(batch) = batches.next()? {
         files.push(batch, batches.registries())?;
     }

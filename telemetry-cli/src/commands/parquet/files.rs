@@ -10,7 +10,7 @@ use telemetry_columns::{Batch, EncodedRowGroup, Error, ParquetWriter, RowGroup, 
 use telemetry_decode::KnownRegistry;
 
 use crate::input::events::Opened;
-use crate::input::tables::{BlockList, TableBatches};
+use crate::input::tables::TableBatches;
 use crate::input::turns::in_turns;
 use crate::term::ended::{Context, Ended, Failure};
 use crate::term::output::{Directory, Output, cannot_write};
@@ -31,8 +31,7 @@ pub(super) fn write_all(
     let _made = Directory::make(directory)?;
     let files = Files { directory, inputs: opened.inputs.paths(), files: Mutex::default() };
     let encode = |group: RowGroup| (group.table().clone(), group.encode());
-    let index = BlockList::new();
-    let mut batches = TableBatches::new(&mut opened, &index);
+    let mut batches = TableBatches::new(&mut opened);
     let (mut groups, mut is_at_end) = (VecDeque::new(), false);
     let next = || {
         while groups.is_empty() && !is_at_end {
