@@ -11,7 +11,8 @@ use telemetry_report::figures::distribution::Exact;
 use telemetry_schema::{Registry, Sort};
 
 use super::grouping::{Column, Grouping};
-use super::groups::{Dropped, Form, Group, Groups, Sum};
+use super::groups::{Dropped, Form, Group, Groups};
+use super::sum::Sum;
 use crate::input::verdict::Verdict;
 use crate::text::print::thread_name;
 use crate::text::table::Table;
@@ -91,16 +92,17 @@ impl<'a> Grouped<'a> {
         verdict: &'a Verdict,
     ) -> Grouped<'a> {
         let mut joined: BTreeMap<Vec<String>, Joined> = BTreeMap::new();
-        for (group, session, columns) in groups.each() {
-            let session = events.sessions().iter().find(|known| known.id == session);
-            let values: Values = columns
+        for group in groups.each() {
+            let session = events.sessions().iter().find(|known| known.id == group.session);
+            let values: Values = group
+                .columns
                 .iter()
                 .map(|(form, value)| value_of(events, groups, session, *form, *value))
                 .collect();
             let texts = values.iter().map(|(_, text)| text.clone()).collect();
             let one = joined.entry(texts).or_default();
             one.values = values;
-            one.add(group);
+            one.add(&group);
         }
         let Dropped { groups: dropped, events: lost, error } = groups.dropped;
         let total = lost + joined.values().map(|one| one.events).sum::<u64>();
@@ -175,10 +177,10 @@ impl<'a> Grouped<'a> {
 }
 
 impl Joined {
-    fn add(&mut self, group: &Group) {
+    fn add(&mut self, group: &Group<'_>) {
         self.events += group.events;
         self.sums.resize_with(group.sums.len().max(self.sums.len()), Sum::default);
-        self.sums.iter_mut().zip(&group.sums).for_each(|(sum, other)| sum.join(other));
+        self.sums.iter_mut().zip(group.sums).for_each(|(sum, other)| sum.join(other));
     }
 
     fn shown(self, grouping: &Grouping, total: u64) -> GroupStats {

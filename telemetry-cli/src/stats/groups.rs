@@ -1,16 +1,15 @@
 //! Counts and sums of groups of events, in limited memory.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use telemetry_decode::{Event, EventBatch};
-use telemetry_report::figures::distribution::Distribution;
 use telemetry_report::figures::keyed::PerEvent;
 use telemetry_schema::{Count, Sort};
 
 use super::grouping::{Column, Field, Grouping, is_number};
+use super::sum::Sum;
 
 /// The limits of groups: without percentiles, and with them. A distribution takes up to 50 KiB.
 const MAX_GROUPS: usize = 1 << 16;
@@ -29,7 +28,11 @@ pub(crate) struct Groups {
     /// column.
     keys: Vec<u64>,
     stride: usize,
-    pub(crate) groups: Vec<Group>,
+    /// Number of events of each group.
+    counts: Vec<u64>,
+    /// The sums of all groups, `width` each, in the order of the options.
+    sums: Vec<Sum>,
+    width: usize,
     texts: Texts,
     forms: Vec<Form>,
     pub(crate) dropped: Dropped,
@@ -42,22 +45,13 @@ pub(crate) struct Groups {
 }
 
 /// One group.
-#[derive(Default)]
-pub(crate) struct Group {
+pub(crate) struct Group<'a> {
+    pub(crate) session: u64,
+    /// Form and value of each column.
+    pub(crate) columns: Vec<(Form, u64)>,
     pub(crate) events: u64,
-    /// In the order of the sums.
-    pub(crate) sums: Vec<Sum>,
-}
-
-/// Numbers of one parameter.
-#[derive(Default)]
-pub(crate) struct Sum {
-    pub(crate) count: u64,
-    pub(crate) whole: i128,
-    pub(crate) float: f64,
-    /// Some numbers were floats.
-    pub(crate) has_floats: bool,
-    pub(crate) distribution: Option<Box<Distribution>>,
+    /// In the order of the options.
+    pub(crate) sums: &'a [Sum],
 }
 
 /// Groups that were dropped because there were too many.
@@ -123,7 +117,7 @@ impl Texts {
 impl Groups {
     /// Adds events to their groups.
     pub(crate) fn add_batch(&mut self, batch: &EventBatch<'_>, grouping: &Grouping) {
-        self.stride = 1 + 2 * grouping.by.len();
+        self.begin(grouping);
         for row in batch.rows() {
             let event = batch.event(&row);
             let Groups { plans, texts, forms, .. } = self;
@@ -146,24 +140,35 @@ impl Groups {
                 };
                 key.extend([u64::from(*form), value]);
             }
-            let group = find(&mut self.index, &self.hasher, &mut self.keys, &mut self.groups, &self.key);
-            group.events += 1;
-            group.sums.resize_with(plan.sums.len(), Sum::default);
-            for (sum, source) in group.sums.iter_mut().zip(&plan.sums) {
+            let group = find(&mut self.index, &self.hasher, &mut self.keys, &mut self.counts, &self.key);
+            self.counts[group] += 1;
+            if self.width == 0 {
+                continue;
+            }
+            if group * self.width == self.sums.len() {
+                self.sums.resize_with(self.sums.len() + self.width, Sum::default);
+            }
+            for (sum, source) in self.sums[group * self.width..].iter_mut().zip(&plan.sums) {
                 if let Some((param, sort)) = *source {
                     sum.add(row.bits(param), sort, !grouping.percentiles.is_empty());
                 }
             }
         }
-        self.limit(grouping, 2);
+        self.limit(grouping, self.slack());
+    }
+
+    fn begin(&mut self, grouping: &Grouping) {
+        self.stride = 1 + 2 * grouping.by.len();
+        self.width = grouping.sums.len();
     }
 
     /// Adds later groups.
     pub(crate) fn merge(&mut self, later: Groups, grouping: &Grouping) {
-        self.stride = 1 + 2 * grouping.by.len();
+        self.begin(grouping);
         let numbers: Vec<u64> = later.texts.by_number.iter().map(|text| self.texts.number(text)).collect();
         let forms: Vec<u32> = later.forms.iter().map(|form| form_number(&mut self.forms, *form)).collect();
-        for (key, group) in later.keys.chunks(self.stride).zip(later.groups) {
+        let mut sums = later.sums.into_iter();
+        for (key, events) in later.keys.chunks(self.stride).zip(later.counts) {
             self.key.clear();
             self.key.push(key[0]);
             for column in key[1..].chunks(2) {
@@ -172,73 +177,94 @@ impl Groups {
                 let value = if is_text { numbers[column[1] as usize] } else { column[1] };
                 self.key.extend([forms[form].into(), value]);
             }
-            let known = find(&mut self.index, &self.hasher, &mut self.keys, &mut self.groups, &self.key);
-            known.events += group.events;
-            known.sums.resize_with(group.sums.len(), Sum::default);
-            known.sums.iter_mut().zip(group.sums).for_each(|(sum, later)| sum.merge(later));
+            let known = find(&mut self.index, &self.hasher, &mut self.keys, &mut self.counts, &self.key);
+            self.counts[known] += events;
+            self.sums.resize_with(self.counts.len() * self.width, Sum::default);
+            let known = self.sums[known * self.width..].iter_mut().take(self.width);
+            known.zip(sums.by_ref()).for_each(|(sum, later)| sum.merge(later));
         }
         self.dropped.groups += later.dropped.groups;
         self.dropped.events += later.dropped.events;
         self.dropped.error += later.dropped.error;
-        self.drop_sums(later.dropped_sums);
+        self.dropped_sums.resize_with(self.width, Sum::default);
+        self.dropped_sums.iter_mut().zip(later.dropped_sums).for_each(|(sum, later)| sum.merge(later));
         self.without += later.without;
-        self.limit(grouping, 2);
+        self.limit(grouping, self.slack());
+    }
+
+    /// Returns how many times the limit may be passed before groups are dropped. Groups without
+    /// sums are small, and to keep groups costs as much as to add them.
+    fn slack(&self) -> usize {
+        if self.width == 0 { 3 } else { 2 }
     }
 
     /// Drops the rarest groups if there are more than `times` the limit.
     pub(crate) fn limit(&mut self, grouping: &Grouping, times: usize) {
         let most = if grouping.percentiles.is_empty() { MAX_GROUPS } else { MAX_WITH_PERCENTILES };
-        if self.groups.len() > most * times {
+        if self.counts.len() > most * times {
             self.keep(most);
         }
-        let mut left = self.groups.len();
-        while self.texts.len > MAX_TEXTS * times && left > 1 {
+        let mut left = self.counts.len();
+        while self.texts.len > MAX_TEXTS * times.min(2) && left > 1 {
             left /= 2;
             self.keep(left);
         }
     }
 
-    /// Keeps this many groups, those with the most events, and their texts.
+    /// Keeps this many groups, those with the most events, and their texts. There are more groups.
     fn keep(&mut self, most: usize) {
-        let mut order: Vec<usize> = (0..self.groups.len()).collect();
-        order.sort_by_key(|group| Reverse(self.groups[*group].events));
-        let error = order.get(most).map_or(0, |group| self.groups[*group].events);
+        let mut counts = self.counts.clone();
+        let error = *counts.select_nth_unstable_by(most, |x, y| y.cmp(x)).1;
+        // Of the groups with just as many events as the largest that goes, the first ones stay.
+        let mut places = most - self.counts.iter().filter(|events| **events > error).count();
         self.dropped.error += error;
-        let old = std::mem::take(&mut self.groups);
-        let (keys, texts) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.texts));
+        let texts = std::mem::take(&mut self.texts);
         self.index.clear();
         // Plans have numbers of texts.
         self.plans = PerEvent::default();
-        let mut kept = vec![false; old.len()];
-        order.iter().take(most).for_each(|group| kept[*group] = true);
-        for (number, (group, key)) in old.into_iter().zip(keys.chunks(self.stride)).enumerate() {
-            if !kept[number] {
+        let mut kept = 0;
+        for group in 0..self.counts.len() {
+            let events = self.counts[group];
+            let sums = group * self.width..(group + 1) * self.width;
+            if events < error || (events == error && places == 0) {
                 self.dropped.groups += 1;
-                self.dropped.events += group.events;
-                self.drop_sums(group.sums);
+                self.dropped.events += events;
+                self.dropped_sums.resize_with(self.width, Sum::default);
+                let dropped = self.sums[sums].iter_mut().map(std::mem::take);
+                self.dropped_sums.iter_mut().zip(dropped).for_each(|(sum, dropped)| sum.merge(dropped));
                 continue;
             }
-            self.key.clear();
-            self.key.extend_from_slice(key);
-            for column in self.key[1..].chunks_mut(2) {
+            places -= usize::from(events == error);
+            // In place, because memory that is freed and allocated again costs more than this.
+            for word in 0..self.stride {
+                self.keys[kept * self.stride + word] = self.keys[group * self.stride + word];
+            }
+            let key = &mut self.keys[kept * self.stride..(kept + 1) * self.stride];
+            for column in key[1..].chunks_mut(2) {
                 if self.forms[column[0] as usize] == Form::Text {
                     column[1] = self.texts.number(&texts.by_number[column[1] as usize]);
                 }
             }
-            *find(&mut self.index, &self.hasher, &mut self.keys, &mut self.groups, &self.key) = group;
+            let hash = hash(&self.hasher, key);
+            let hash_of = |group: &u32| hash_at(&self.hasher, &self.keys, *group, self.stride);
+            self.index.insert_unique(hash, kept as u32, hash_of);
+            self.counts[kept] = events;
+            for (from, to) in sums.zip(kept * self.width..) {
+                self.sums.swap(from, to);
+            }
+            kept += 1;
         }
+        self.counts.truncate(kept);
+        self.keys.truncate(kept * self.stride);
+        self.sums.truncate(kept * self.width);
     }
 
-    fn drop_sums(&mut self, sums: Vec<Sum>) {
-        self.dropped_sums.resize_with(sums.len().max(self.dropped_sums.len()), Sum::default);
-        self.dropped_sums.iter_mut().zip(sums).for_each(|(sum, dropped)| sum.merge(dropped));
-    }
-
-    /// Returns the groups, each with its session and with form and value of its columns.
-    pub(crate) fn each(&self) -> impl Iterator<Item = (&Group, u64, Vec<(Form, u64)>)> {
-        self.groups.iter().zip(self.keys.chunks(self.stride.max(1))).map(|(group, key)| {
+    /// Returns the groups.
+    pub(crate) fn each(&self) -> impl Iterator<Item = Group<'_>> {
+        self.keys.chunks(self.stride.max(1)).zip(&self.counts).enumerate().map(|(group, (key, events))| {
             let columns = key[1..].chunks(2).map(|column| (self.forms[column[0] as usize], column[1]));
-            (group, key[0], columns.collect())
+            let sums = &self.sums[group * self.width..(group + 1) * self.width];
+            Group { session: key[0], columns: columns.collect(), events: *events, sums }
         })
     }
 
@@ -249,27 +275,38 @@ impl Groups {
 }
 
 /// Returns the group of a key, which is made if there is none.
-fn find<'g>(
+#[inline]
+fn find(
     index: &mut HashTable<u32>,
     hasher: &DefaultHashBuilder,
     keys: &mut Vec<u64>,
-    groups: &'g mut Vec<Group>,
+    counts: &mut Vec<u64>,
     key: &[u64],
-) -> &'g mut Group {
-    let key_of = |keys: &[u64], group: u32| {
-        let start = group as usize * key.len();
-        start..(start + key.len()).min(keys.len())
-    };
-    let hash = hasher.hash_one(key);
-    let found = index.find(hash, |group| keys[key_of(keys, *group)] == *key).copied();
-    let group = found.unwrap_or_else(|| {
-        let new = groups.len() as u32;
-        keys.extend_from_slice(key);
-        groups.push(Group::default());
-        index.insert_unique(hash, new, |group| hasher.hash_one(&keys[key_of(keys, *group)]));
-        new
-    });
-    &mut groups[group as usize]
+) -> usize {
+    let hash = hash(hasher, key);
+    let has_key = |group: &u32| keys[*group as usize * key.len()..].iter().zip(key).all(|(x, y)| x == y);
+    if let Some(group) = index.find(hash, has_key) {
+        return *group as usize;
+    }
+    let new = counts.len();
+    // A few words: a loop costs less than a call of `memcpy`.
+    keys.extend(key.iter().copied());
+    counts.push(0);
+    index.insert_unique(hash, new as u32, |group| hash_at(hasher, keys, *group, key.len()));
+    new
+}
+
+/// Hashes word by word, which costs less than a hash of bytes.
+#[inline]
+fn hash(hasher: &DefaultHashBuilder, key: &[u64]) -> u64 {
+    let mut hash = hasher.build_hasher();
+    key.iter().for_each(|word| hash.write_u64(*word));
+    hash.finish()
+}
+
+fn hash_at(hasher: &DefaultHashBuilder, keys: &[u64], group: u32, stride: usize) -> u64 {
+    let start = group as usize * stride;
+    hash(hasher, &keys[start..start + stride])
 }
 
 fn form_number(forms: &mut Vec<Form>, form: Form) -> u32 {
@@ -330,58 +367,5 @@ impl Plan {
             (param.count == Count::One && is_number(param.sort)).then_some((index, param.sort))
         };
         Some(Plan { columns, sums: grouping.sums.iter().map(sum).collect(), needs_session })
-    }
-}
-
-impl Sum {
-    fn add(&mut self, bits: u64, sort: Sort, has_percentiles: bool) {
-        let float = match sort {
-            Sort::F32 => Some(f64::from(f32::from_bits(bits as u32))),
-            Sort::F64 => Some(f64::from_bits(bits)),
-            Sort::Pointer | Sort::Addr | Sort::Word | Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => None,
-            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 | Sort::Bool => None,
-            Sort::String | Sort::Bytes | Sort::Label | Sort::Named(_) => None,
-        };
-        let is_signed = sort.int_range().is_some_and(|range| *range.start() < 0);
-        let distribution = has_percentiles.then(|| self.distribution.get_or_insert_default());
-        self.count += 1;
-        match float {
-            Some(number) => {
-                self.has_floats = true;
-                self.float += number;
-                distribution.into_iter().for_each(|all| all.add_float(number));
-            }
-            None if is_signed => {
-                self.whole += i128::from(bits as i64);
-                distribution.into_iter().for_each(|all| all.add_signed(bits as i64));
-            }
-            None => {
-                self.whole += i128::from(bits);
-                distribution.into_iter().for_each(|all| all.add_unsigned(bits));
-            }
-        }
-    }
-
-    fn merge(&mut self, later: Sum) {
-        self.count += later.count;
-        self.whole += later.whole;
-        self.float += later.float;
-        self.has_floats |= later.has_floats;
-        match (&mut self.distribution, later.distribution) {
-            (Some(own), Some(later)) => own.merge(&later),
-            (own @ None, later) => *own = later,
-            (Some(_), None) => {}
-        }
-    }
-
-    /// Adds the numbers of the same group under another key.
-    pub(crate) fn join(&mut self, other: &Sum) {
-        self.count += other.count;
-        self.whole += other.whole;
-        self.float += other.float;
-        self.has_floats |= other.has_floats;
-        if let Some(other) = &other.distribution {
-            self.distribution.get_or_insert_default().merge(other);
-        }
     }
 }

@@ -6,3 +6,4 @@ pub(crate) mod grouped;
 pub(crate) mod grouping;
 pub(crate) mod groups;
 pub(crate) mod shown;
+pub(crate) mod sum;

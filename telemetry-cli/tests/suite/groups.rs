@@ -150,12 +150,12 @@ fn rare_groups_are_dropped() {
     let registry = telemetry_schema::parse(spans::REGISTRY).unwrap();
     let (mut writer, lane) = begun(7, 1, "groups", &registry);
     let lane = Lane { thread: 1, ..lane };
-    for number in 0..140_000_u64 {
+    for number in 0..250_000_u64 {
         // Each tenth event is of one of ten groups.
         let depth = if number % 10 == 0 { number / 10 % 10 } else { 1000 + number };
         writer.event(lane, spans::PHASE_BEGIN, number, &[Value::Unsigned(depth)]).unwrap();
     }
-    writer.end(7, 140_000).unwrap();
+    writer.end(7, 250_000).unwrap();
     let folder = Folder::new().with("many.tel", writer.finish().unwrap());
     for (args, most) in [("--by depth", 65_536), ("--by depth --sum depth --percentiles 50", 1024)] {
         let [found] = &objects(&folder, &format!("stats --json {args} many.tel"))[..] else {
@@ -166,12 +166,12 @@ fn rare_groups_are_dropped() {
         for (group, depth) in groups.iter().zip(0..10) {
             assert_eq!(
                 (&group["values"]["depth"], &group["events"]),
-                (&Json::from(depth), &Json::from(1400))
+                (&Json::from(depth), &Json::from(2500))
             );
         }
         let listed: u64 = groups.iter().map(|group| group["events"].as_u64().unwrap()).sum();
-        assert_eq!(listed + found["dropped"]["events"].as_u64().unwrap(), 140_000);
-        assert_eq!(found["events"], 140_000);
+        assert_eq!(listed + found["dropped"]["events"].as_u64().unwrap(), 250_000);
+        assert_eq!(found["events"], 250_000);
         assert!(found["dropped"]["error"].as_u64().unwrap() > 0);
     }
     let run = folder.run("stats --by depth --limit 2 many.tel");
