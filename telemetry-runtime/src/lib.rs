@@ -73,12 +73,17 @@ pub mod __private {
     pub use crate::model::registry_def::{EventInfo, Kind, ParamInfo, RegistryDef, Sort, TypeInfo};
     pub use crate::model::values::{Address, Word};
     pub use crate::model::variety::{is_compiled, is_on, is_same, switches};
-    pub use crate::own::labels::interned;
+    pub use crate::own::labels::{intern, interned};
     pub use crate::{emitters, emitters_in_editor, probe, with_async};
     pub use core;
     pub use core::sync::atomic::{AtomicU8, AtomicU64};
     pub use std;
     pub use telemetry_format::{Encoding, Label};
+
+    /// Events that spans and events of the crate `tracing` become.
+    pub mod mapped {
+        pub use crate::model::mapped::{Emit, Mapping, Value, boolean, float, integer, text};
+    }
 
     /// The parts of messages.
     pub mod messages {

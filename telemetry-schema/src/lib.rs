@@ -120,6 +120,11 @@
 //! `align`, and `free` may have `size`. Pointers have the type `pointer` or `addr`. The others have
 //! the type `word` or an unsigned integer, in bytes.
 //!
+//! `tracing = { target = "gc", name = "collect" }` is a mark for programs in Rust ([`Tracing`]).
+//! The layer of `telemetry-tracing` makes the event from that span or event of the crate `tracing`.
+//! With `at = "close"` it is made when the span ends. Each parameter takes the field of its name,
+//! so there are no arrays and no bytes.
+//!
 //! `names` is a mark for tools that show pointers, addresses and labels. The value of the parameter
 //! is the name of the value of the other parameter. The name is a `string`, a number whose string
 //! another event gives, or a pointer or address that has the name.
@@ -161,6 +166,7 @@ pub use model::registry::{
 pub use model::replay::{Replay, ReplayAction, ReplayRole};
 pub use model::slots::Slots;
 pub use model::sort::Sort;
+pub use model::tracing::{Tracing, TracingAt};
 pub use text::diagnostic::{Diagnostic, Invalid, Label};
 pub use text::words::{RESERVED, is_python_keyword, nearest, nearest_within, snake_case};
 pub use text::{keys, limits};

@@ -8,7 +8,7 @@ use proptest::sample::{select, subsequence};
 use telemetry_schema::limits::{DEFAULT_RUN_LEN, MAX_EVENT_LEN, MAX_RUN_LEN};
 use telemetry_schema::{
     Clock, Count, Event, Kind, Message, NameBy, Named, Param, Registry, Replay, ReplayAction, ReplayRole,
-    Sort, Span, Type, TypeForm, TypeValue, Version,
+    Sort, Span, Tracing, TracingAt, Type, TypeForm, TypeValue, Version,
 };
 
 /// Names of kinds, types and events: acronyms, digits, single letters.
@@ -58,6 +58,7 @@ pub fn registries() -> impl Strategy<Value = Registry> {
                 let event = &mut registry.events[index];
                 name_each_other(&mut event.params);
                 event.replay = replay(&event.params, event.always);
+                event.tracing = tracing(event);
             }
             registry.spans = spans(&registry.events);
             registry.messages = messages(&registry.spans, &registry.events);
@@ -135,6 +136,14 @@ fn name_each_other(params: &mut [Param]) {
         };
         params[by].names = (0..params.len()).find(fits);
     }
+}
+
+/// Makes a mark `tracing` of an event whose parameters can be fields.
+fn tracing(event: &Event) -> Option<Tracing> {
+    let fits = |param: &Param| param.count == Count::One && param.sort != Sort::Bytes;
+    let at = if event.always { TracingAt::New } else { TracingAt::Close };
+    let mark = || Tracing { target: "a::b".to_string(), name: event.name.clone(), at };
+    event.params.iter().all(fits).then(mark)
 }
 
 /// Makes a mark with the first action whose roles the parameters can have.

@@ -10,6 +10,7 @@ use tracing_core::field::Field;
 use tracing_core::{Level, Metadata};
 
 use crate::events;
+use crate::mapped::Mapped;
 
 /// What is known of a call site. It is made once, and kept to the end of the process, as the call
 /// site itself is.
@@ -18,6 +19,8 @@ pub(crate) struct Callsite {
     pub(crate) target: Label,
     pub(crate) site: Label,
     pub(crate) level: events::Level,
+    /// The events of other registries that it becomes.
+    pub(crate) mapped: Option<Mapped>,
     fields: Vec<Label>,
     /// The index of the field `message`.
     message: Option<usize>,
@@ -92,6 +95,7 @@ impl Callsite {
             target: telemetry::intern(metadata.target()),
             site,
             level: level(*metadata.level()),
+            mapped: Mapped::of(metadata),
             fields: metadata.fields().iter().map(field).collect(),
             message,
         }

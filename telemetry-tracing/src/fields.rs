@@ -1,14 +1,14 @@
 //! The fields of spans and events.
 
-use std::cell::Cell;
 use std::error::Error;
-use std::fmt::{self, Debug, Write};
+use std::fmt::Debug;
 use std::ops::Deref;
 
 use tracing_core::field::{Field, Visit};
 
 use crate::callsite::Callsite;
 use crate::events;
+use crate::text::Text;
 
 /// Emits an event for each field, except for the message of an event.
 pub(crate) struct Fields<'c> {
@@ -80,52 +80,5 @@ impl Visit for Log<'_> {
         if self.callsite.is_message(field) {
             self.emit(|| Text::of(value));
         }
-    }
-}
-
-/// A value as text, at most as long as a parameter, and a little more: the runtime then counts it
-/// as truncated.
-pub(crate) struct Text(String);
-
-/// The most bytes of a text: the maximum of the registry, and one character.
-const MAX: usize = 4096 + 4;
-
-thread_local! {
-    /// The memory of the thread's last text.
-    static SPARE: Cell<String> = const { Cell::new(String::new()) };
-}
-
-impl Text {
-    pub(crate) fn of(value: &dyn Debug) -> Text {
-        // A value may itself use `tracing` while it is formatted: that finds no spare memory.
-        let mut text = Text(SPARE.try_with(Cell::take).unwrap_or_default());
-        text.0.clear();
-        // An error means that the text is long enough, or that the value has a part that it cannot
-        // show. The text so far is what can be known.
-        let _ = write!(text, "{value:?}");
-        text
-    }
-}
-
-impl Write for Text {
-    fn write_str(&mut self, part: &str) -> fmt::Result {
-        let room = MAX - self.0.len();
-        let end = part.floor_char_boundary(room);
-        self.0.push_str(&part[..end]);
-        if end == part.len() { Ok(()) } else { Err(fmt::Error) }
-    }
-}
-
-impl Deref for Text {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Drop for Text {
-    fn drop(&mut self) {
-        let _ = SPARE.try_with(|spare| spare.set(std::mem::take(&mut self.0)));
     }
 }

@@ -14,7 +14,6 @@
 //! one, `tracing.toml`: `SpanNew` and `SpanClose`, `SpanEnter` and `SpanExit`, `SpanFollows`,
 //! `LogEvent`, and an event for each field. Names are labels, so a stream has each of them once.
 //! `docs/tracing.md` in the repository is the guide.
-
 //!
 //! # Features
 //!
@@ -25,11 +24,14 @@ mod fields;
 #[cfg(feature = "forward")]
 mod forward;
 mod layer;
+mod mapped;
 mod number;
+mod text;
 
 #[cfg(feature = "forward")]
 pub use forward::Forward;
-pub use layer::layer;
+pub use layer::{layer, layer_for};
+pub use mapped::{Mapping, MappingError, mismatches};
 
 /// The events of the registry `tracing`, for readers of streams.
 #[doc(hidden)]

@@ -8,6 +8,7 @@ use syn::Path;
 use telemetry_schema::{Clock, Event, Registry, Slots, snake_case};
 
 use crate::output::c::{CEmitter, exports};
+use crate::output::mapped::{MappedEmitter, mappings};
 use crate::output::messages::{self, Heard};
 use crate::output::registry::definition;
 use crate::parts::docs;
@@ -44,6 +45,13 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
     let parameters = parameters(&used);
     let statics = statics(registry, &slots, &used, c);
     let exports = c.then(|| exports(registry, &slots, used.iter().map(Emitter::for_c)));
+    let mapped = mappings(registry, used.iter().map(Emitter::for_tracing));
+    let tracing = mapped.is_some().then(|| {
+        quote! {
+            #[allow(unused_imports)]
+            pub use __emit::TRACING;
+        }
+    });
     // Functions of a type, and not of a module: the compiler proposes those of modules to a caller
     // who forgets the `!`.
     quote! {
@@ -88,10 +96,14 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
             #heards
 
             #exports
+
+            #mapped
         }
 
         #[allow(unused_imports)]
         pub use __emit::REGISTRY;
+
+        #tracing
     }
 }
 
@@ -141,6 +153,11 @@ impl<'r> Emitter<'r> {
     fn for_c(&self) -> CEmitter<'_> {
         let Emitter { event, index, name, bit, site, heard, .. } = self;
         CEmitter { event, index: *index, name, bit, site, heard: heard.as_ref() }
+    }
+
+    fn for_tracing(&self) -> MappedEmitter<'_> {
+        let Emitter { event, name, bit, heard, .. } = self;
+        MappedEmitter { event, name, bit, heard: heard.as_ref() }
     }
 }
 

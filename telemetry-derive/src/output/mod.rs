@@ -7,6 +7,7 @@ mod c;
 mod decode;
 mod emit;
 mod fallback;
+mod mapped;
 mod messages;
 pub(crate) mod module;
 mod registry;

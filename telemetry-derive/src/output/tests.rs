@@ -47,6 +47,11 @@ fn messages_and_what_posts_them() {
     insta::assert_snapshot!(expand(include_str!("../../tests/messages.toml"), "\"events.toml\""));
 }
 
+#[test]
+fn an_event_that_a_span_becomes() {
+    insta::assert_snapshot!(expand(include_str!("../../tests/tracing.toml"), "\"events.toml\""));
+}
+
 /// Only `crate` itself means the runtime.
 #[test]
 fn the_runtime_is_told_by_its_path() {

@@ -7,6 +7,7 @@ pub(crate) mod channel;
 pub(crate) mod fields;
 pub(crate) mod flags;
 pub(crate) mod given;
+pub(crate) mod mapped;
 pub(crate) mod message_values;
 pub(crate) mod posted;
 pub(crate) mod raw;

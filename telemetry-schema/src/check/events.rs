@@ -8,7 +8,7 @@ use crate::check::fields::{Fields, integer};
 use crate::check::kinds::Kinds;
 use crate::check::names::Style;
 use crate::check::types::Types;
-use crate::check::{params, replay, time};
+use crate::check::{params, replay, time, tracing};
 use crate::model::registry::{Event, Registry};
 use crate::text::diagnostic::Diagnostic;
 use crate::text::diagnostic::quote;
@@ -40,6 +40,7 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
         highest: numbers.filter(|code| CODES.contains(code)).max(),
         hexadecimal: codes().any(|code| cx.text.get(code.span()).is_some_and(|text| text.starts_with("0x"))),
     };
+    let mut marks = tracing::Marks::new();
     let measure = Registry { types: types.list.clone(), ..Registry::default() };
     for table in &tables {
         let text = table.get_ref().get("name").and_then(|name| name.get_ref().as_str());
@@ -62,6 +63,7 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
             kind: kinds.of_event(cx, &fields),
             doc: fields.need_doc(cx),
             replay: replay::replay(cx, &fields, &params, sound),
+            tracing: tracing::tracing(cx, &fields, &params, sound, &mut marks),
             time: time::time(cx, &fields, &params, sound),
             params,
         };

@@ -20,5 +20,6 @@ mod replay;
 mod since;
 mod spans;
 mod time;
+mod tracing;
 mod types;
 mod versions;

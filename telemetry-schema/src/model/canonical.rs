@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::model::registry::{Clock, Count, Event, Kind, Message, Param, Registry, Type, TypeForm};
 use crate::model::sort::Sort;
+use crate::model::tracing::TracingAt;
 
 impl Registry {
     /// Returns the registry as an `events.toml` in canonical form: [`crate::parse`] reads it as
@@ -110,8 +111,8 @@ impl Registry {
 
     /// Returns a number that practically always differs between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. It does not cover
-    /// docs, priorities, units, counters, spans, messages, `always`, `used`, `replay`, `time`,
-    /// `names`, `numbers` and `since`. The last one is about *older* streams.
+    /// docs, priorities, units, counters, spans, messages, `always`, `used`, `replay`, `tracing`,
+    /// `time`, `names`, `numbers` and `since`. The last one is about *older* streams.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())
     }
@@ -174,6 +175,14 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
         let _ = write!(out, "replay = {{ action = {}", quoted(replay.action.name()));
         for (role, param) in &replay.roles {
             let _ = write!(out, ", {} = {}", role.name(), quoted(&event.params[*param].name));
+        }
+        out.push_str(" }\n");
+    }
+    if let Some(tracing) = &event.tracing {
+        let (target, name) = (quoted(&tracing.target), quoted(&tracing.name));
+        let _ = write!(out, "tracing = {{ target = {target}, name = {name}");
+        if tracing.at != TracingAt::default() {
+            let _ = write!(out, ", at = {}", quoted(tracing.at.name()));
         }
         out.push_str(" }\n");
     }

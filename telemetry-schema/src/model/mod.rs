@@ -10,3 +10,4 @@ mod size;
 pub(crate) mod slots;
 pub(crate) mod sort;
 mod symbols;
+pub(crate) mod tracing;

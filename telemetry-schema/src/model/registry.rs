@@ -3,6 +3,7 @@
 
 use crate::model::replay::Replay;
 use crate::model::sort::Sort;
+use crate::model::tracing::Tracing;
 use crate::text::limits::DEFAULT_RUN_LEN;
 
 /// One `events.toml`: a named, versioned set of kinds, types and events.
@@ -121,6 +122,8 @@ pub struct Event {
     pub doc: String,
     /// Its treatment by a replayer.
     pub replay: Option<Replay>,
+    /// The span or event of the Rust crate `tracing` that becomes this event.
+    pub tracing: Option<Tracing>,
     /// Index of the parameter with the clock reading of the time that the event tells of, if that
     /// is not the time of its emission.
     pub time: Option<usize>,
@@ -305,6 +308,7 @@ impl Event {
             kind,
             doc,
             replay: None,
+            tracing: None,
             time: None,
             params: Vec::new(),
         }

@@ -20,10 +20,14 @@ pub const TYPE: &[&str] = &["repr", "flags", "doc", "values"];
 pub const VALUE: &[&str] = &["value", "doc"];
 
 /// Of an event.
-pub const EVENT: &[&str] = &["name", "code", "always", "used", "kind", "doc", "replay", "time", "params"];
+pub const EVENT: &[&str] =
+    &["name", "code", "always", "used", "kind", "doc", "replay", "tracing", "time", "params"];
 
 /// Of the mark `replay`.
 pub const REPLAY: &[&str] = &["action", "old", "pointer", "size", "align"];
+
+/// Of the mark `tracing`.
+pub const TRACING: &[&str] = &["target", "name", "at"];
 
 /// Of a parameter.
 pub const PARAM: &[&str] =

@@ -1,7 +1,7 @@
 //! The canonical form and the fingerprint.
 
 use proptest::prelude::*;
-use telemetry_schema::{Registry, parse, parse_embedded};
+use telemetry_schema::{Registry, Tracing, TracingAt, parse, parse_embedded};
 
 use crate::registries::registries;
 use crate::{GC, SMALL, registry};
@@ -65,6 +65,9 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     compare("always", true, |r| r.events[1].always = false);
     compare("used", true, |r| r.events[1].used = false);
     compare("a replay", true, |r| r.events[0].replay = None);
+    let (target, name) = ("gc".to_string(), "collect".to_string());
+    let mark = Tracing { target, name, at: TracingAt::Close };
+    compare("a mark of tracing", true, |r| r.events[0].tracing = Some(mark.clone()));
     compare("what names a span", true, |r| r.spans[1].named_by = Some("why".to_string()));
     compare("a pause", true, |r| r.spans[1].is_pause ^= true);
     compare("a span", true, |r| r.spans.clear());

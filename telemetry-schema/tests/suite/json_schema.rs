@@ -132,6 +132,7 @@ fn keys_are_those_that_are_read_and_all_are_described() {
         ("/$defs/value/anyOf/1", keys::VALUE),
         ("/$defs/event", keys::EVENT),
         ("/$defs/replay", keys::REPLAY),
+        ("/$defs/tracing", keys::TRACING),
         ("/$defs/param", keys::PARAM),
         ("/$defs/span", keys::SPAN),
         ("/$defs/message", keys::MESSAGE),

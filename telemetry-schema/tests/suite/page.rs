@@ -8,7 +8,7 @@ use telemetry_schema::version::Rule;
 use telemetry_schema::{JSON_SCHEMA, Sort, limits};
 
 /// Headings of the page with a table of keys, each with its place in the schema.
-const SECTIONS: [(&str, &str); 12] = [
+const SECTIONS: [(&str, &str); 13] = [
     ("## The file", ""),
     ("## `[registry]`", "/properties/registry"),
     ("### `version`", "/$defs/version_table"),
@@ -17,6 +17,7 @@ const SECTIONS: [(&str, &str); 12] = [
     ("### `values`", "/$defs/value/anyOf/1"),
     ("## `[[event]]`", "/$defs/event"),
     ("### `replay`", "/$defs/replay"),
+    ("### `tracing`", "/$defs/tracing"),
     ("### `params`", "/$defs/param"),
     ("## `[[span]]`", "/$defs/span"),
     ("## `[[message]]`", "/$defs/message"),

@@ -1,5 +1,6 @@
 //! What the layer records of programs that use `tracing`.
 
+mod mapped;
 mod recorded;
 mod server;
 mod spans;

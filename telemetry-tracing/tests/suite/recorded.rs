@@ -42,14 +42,15 @@ pub(crate) fn events(words: &str, run: impl FnOnce(), each: impl FnMut(&Event<'_
     read(before, each);
 }
 
-/// Reads the events of the layer after the first ones. Returns their number with those.
+/// Reads the events of the layer, and those that it makes of marks, after the first ones. Returns
+/// their number with those.
 fn read(first: usize, mut each: impl FnMut(&Event<'_>)) -> usize {
     let stream = STREAM.lock().expect("no panic");
     let mut number = 0;
     if !stream.is_empty() {
         let mut events = Reader::from_slice(&stream).events().expect("a stream");
         while let Some(event) = events.next().expect("a sound stream") {
-            if event.registry().name == "tracing" {
+            if matches!(&*event.registry().name, "tracing" | "collector" | "every") {
                 number += 1;
                 (number > first).then(|| each(&event));
             }

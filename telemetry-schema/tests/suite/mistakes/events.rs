@@ -12,6 +12,31 @@ pub(super) const EVENTS: &[Mistake] = &[
     form("empty_doc", &[("\"A pool was made\"", "\" \"")]),
     form("empty_optional_doc", &[("\"the pool\"", "\"\"")]),
     form("control_character_in_doc", &[("\"the pool\"", "\"the \\u001b[31mpool\"")]),
+    // Marks of `tracing`.
+    form("wrong_type_tracing", &[("code = 0x0011", "code = 0x0011\ntracing = \"collect\"")]),
+    form("tracing_without_target", &[("code = 0x0011", "code = 0x0011\ntracing = { name = \"collect\" }")]),
+    form(
+        "empty_target",
+        &[("code = 0x0011", "code = 0x0011\ntracing = { target = \"\", name = \"collect\" }")],
+    ),
+    form(
+        "unknown_moment",
+        &[(
+            "code = 0x0011",
+            "code = 0x0011\ntracing = { target = \"gc\", name = \"collect\", at = \"enter\" }",
+        )],
+    ),
+    meaning(
+        "tracing_with_array",
+        &[("code = 0x0012", "code = 0x0012\ntracing = { target = \"gc\", name = \"collect\" }")],
+    ),
+    meaning(
+        "two_of_one_mark",
+        &[
+            ("code = 0x0001", "code = 0x0001\ntracing = { target = \"gc\", name = \"collect\" }"),
+            ("code = 0x0011", "code = 0x0011\ntracing = { target = \"gc\", name = \"collect\" }"),
+        ],
+    ),
     // Replays.
     form("wrong_type_replay", &[("code = 0x0011", "code = 0x0011\nreplay = \"alloc\"")]),
     form("replay_without_action", &[("code = 0x0011", "code = 0x0011\nreplay = { pointer = \"trace\" }")]),
