@@ -26,7 +26,7 @@ pub struct Distribution {
 
 /// The buckets of whole numbers below 2^32. Adding one needs no arithmetic with floats.
 struct Usual {
-    /// Smallest and largest. Without numbers, the smallest is larger.
+    /// Smallest and largest from [`SMALL`] on. Without such numbers, the smallest is larger.
     least: u32,
     most: u32,
     /// The counts of numbers below 256.
@@ -186,13 +186,13 @@ impl Default for Usual {
 impl Usual {
     #[inline(always)]
     fn add(&mut self, number: u32) {
-        self.least = self.least.min(number);
-        self.most = self.most.max(number);
         if number < SMALL {
             let small = self.small.get_or_insert_with(|| Box::new([0; SMALL as usize]));
             small[number as usize] += 1;
             return;
         }
+        self.least = self.least.min(number);
+        self.most = self.most.max(number);
         let power = number.ilog2();
         let shift = power - BUCKETS_PER_POWER.ilog2();
         let make = || Box::new([UsualBucket::default(); BUCKETS_PER_POWER]);
@@ -222,6 +222,9 @@ impl Usual {
     fn add_to(&self, others: &mut Others) {
         let mut sum = 0_u128;
         for (number, count) in self.small.iter().flat_map(|small| small.iter().enumerate()) {
+            if *count > 0 {
+                others.reach(Exact::Whole(number as i128));
+            }
             sum += number as u128 * u128::from(*count);
             others.bucket(number as f64).add(*count, (number as u128 * u128::from(*count)) as f64);
             others.count += count;

@@ -26,6 +26,8 @@ pub struct FrequentNumbers {
     error: u64,
     /// No count in the table is lower.
     least: u64,
+    /// Without it, all numbers in the table came once, at the same error.
+    has_repeats: bool,
 }
 
 /// A number with its count, plus the error when it was added; 0 if the place is free.
@@ -54,6 +56,7 @@ impl FrequentNumbers {
             }
             if place.number == number {
                 place.count += 1;
+                self.has_repeats = true;
                 return;
             }
             at = (at + 1) & (self.places.len() - 1);
@@ -86,18 +89,18 @@ impl FrequentNumbers {
     #[cold]
     #[inline(never)]
     fn rebuild(&mut self, len: usize) {
-        // Most often there are none.
+        // Numbers that are all different, such as addresses, leave none. Looking for them would take
+        // as long as counting.
         let mut kept = Vec::new();
-        for place in &self.places {
-            if place.count > self.error {
-                kept.push(*place);
-            }
+        if self.has_repeats || self.error < self.least {
+            kept.extend(self.places.iter().filter(|place| place.count > self.error));
         }
         self.places.fill(Place::default());
         self.places.resize(len, Place::default());
         self.shift = u64::BITS - len.ilog2();
         self.most = (len / 2).min(MAX_VALUES);
         (self.used, self.least) = (0, u64::MAX);
+        self.has_repeats = !kept.is_empty();
         kept.into_iter().for_each(|place| self.put(place));
     }
 
@@ -126,6 +129,7 @@ impl FrequentNumbers {
         let len = (2 * counts.len()).next_power_of_two().clamp(MIN_PLACES, MAX_PLACES);
         self.places.clear();
         self.rebuild(len);
+        self.has_repeats = true;
         // A count is kept plus the error.
         let more = self.error - taken;
         counts.into_iter().for_each(|(number, count)| self.put(Place { number, count: count + more }));
