@@ -177,13 +177,12 @@ fn worktree(root: &Path, dir: &Path, commit: &str) -> Result<PathBuf, Box<dyn Er
 /// Builds the driver and the command of a version.
 fn version(tree: &Path, dir: &Path) -> Result<Version, Box<dyn Error>> {
     let package = dir.join("driver");
-    std::fs::create_dir_all(package.join("src"))?;
     let has_batches = tree.join("telemetry-decode/src/decode/event_batch.rs").exists();
-    let features = if has_batches { "default = [\"batch\"]" } else { "" };
+    let features = if has_batches { "" } else { "default = [\"without-batches\"]" };
     let tree_text = tree.display();
     let manifest = format!(
         "[package]\nname = \"driver\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [features]\n{features}\nbatch = []\n\n\
+         [features]\n{features}\nwithout-batches = []\n\n\
          [dependencies]\nlibc = \"0.2\"\ntelemetry-events = {{ path = \"{tree_text}\", features = [\"decode\"] }}\n\n\
          [profile.release]\nlto = \"fat\"\ncodegen-units = 1\n\n[workspace]\n"
     );
@@ -191,11 +190,13 @@ fn version(tree: &Path, dir: &Path) -> Result<Version, Box<dyn Error>> {
     for (path, text) in [
         ("Cargo.toml", manifest.as_str()),
         ("src/main.rs", include_str!("against/driver.rs")),
-        ("src/common.rs", include_str!("common/mod.rs")),
-        ("gc.toml", &std::fs::read_to_string(tree.join("events.toml"))?),
-        ("work.toml", &std::fs::read_to_string(tree.join(work))?),
+        ("common/mod.rs", include_str!("common/mod.rs")),
+        ("events.toml", &std::fs::read_to_string(tree.join("events.toml"))?),
+        (work, &std::fs::read_to_string(tree.join(work))?),
     ] {
-        write_changed(&package.join(path), text)?;
+        let path = package.join(path);
+        std::fs::create_dir_all(path.parent().unwrap_or(&package))?;
+        write_changed(&path, text)?;
     }
     let builds = dir.join("target");
     let build = |args: &[&str], at: &Path| {

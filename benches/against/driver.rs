@@ -1,6 +1,10 @@
 //! Reads a stream in one way, and prints the processor time of it in seconds.
 //!
-//! `benches/against.rs` builds this program with each of two versions of the library.
+//! `benches/against.rs` builds this program with each of two versions of the library. It is also a
+//! benchmark of this package, so that it compiles with the rest.
+
+// The feature is of the package that `benches/against.rs` makes.
+#![allow(missing_docs, unexpected_cfgs, clippy::print_stdout)]
 
 use std::error::Error;
 use std::hint::black_box;
@@ -8,19 +12,25 @@ use std::hint::black_box;
 use telemetry::decode::{Order, Reader, Value};
 use telemetry::telemetry_event;
 
+#[path = "../common/mod.rs"]
 mod common;
 
-#[telemetry_event("gc.toml", decode)]
+#[telemetry_event("events.toml", decode)]
 pub mod gc {}
 
-#[telemetry_event("work.toml", decode)]
+#[telemetry_event("tests/registries/work.toml", decode)]
 pub mod work {}
 
 /// The number of events W in a stream.
 const EMITTED: u64 = 10_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let args: Vec<String> = std::env::args().collect();
+    // Cargo adds `--bench`.
+    let args: Vec<String> = std::env::args().filter(|arg| arg != "--bench").collect();
+    if args.len() == 1 {
+        println!("SKIPPED: no way and no stream; run `cargo bench --bench against -- COMMIT`");
+        return Ok(());
+    }
     let [_, way, stream] = &args[..] else { return Err("expected a way and a stream".into()) };
     if way == "emit" {
         return emit(stream);
@@ -60,7 +70,7 @@ fn bits(value: &Value<'_>) -> u64 {
     }
 }
 
-#[cfg(feature = "batch")]
+#[cfg(not(feature = "without-batches"))]
 fn batch(bytes: &[u8]) -> Result<u64, Box<dyn Error>> {
     let (mut count, mut sum) = (0, 0_u64);
     let mut events = Reader::from_slice(bytes).order(Order::Stream).events()?;
@@ -75,7 +85,7 @@ fn batch(bytes: &[u8]) -> Result<u64, Box<dyn Error>> {
 }
 
 /// A version without batches reads event by event.
-#[cfg(not(feature = "batch"))]
+#[cfg(feature = "without-batches")]
 fn batch(bytes: &[u8]) -> Result<u64, Box<dyn Error>> {
     next(bytes, false)
 }
@@ -122,6 +132,7 @@ fn emit(stream: &str) -> Result<(), Box<dyn Error>> {
 }
 
 /// Seconds of processor time of this process.
+#[allow(unsafe_code)]
 fn processor_time() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the place is writable, and the clock exists on all Unix systems.
