@@ -89,8 +89,7 @@ impl FrequentNumbers {
     #[cold]
     #[inline(never)]
     fn rebuild(&mut self, len: usize) {
-        // Numbers that are all different, such as addresses, leave none. Looking for them would take
-        // as long as counting.
+        // Numbers that are all different, such as addresses, leave none, so they are not searched.
         let mut kept = Vec::new();
         if self.has_repeats || self.error < self.least {
             kept.extend(self.places.iter().filter(|place| place.count > self.error));
