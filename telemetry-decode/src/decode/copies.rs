@@ -45,12 +45,13 @@ impl Copies {
         let start = self.raw.len();
         // The parameters of a batch are contiguous.
         self.raw.extend_from_slice(batch.raw.get(first.all_params(last)).unwrap_or_default());
-        for head in batch.heads {
-            let head = head.moved(first, start as u32);
+        let before = self.heads.len();
+        self.heads.extend(batch.heads.iter().map(|head| head.moved(first, start as u32)));
+        for at in before..self.heads.len() {
+            let head = self.heads[at];
             if batch.known.plan.has_runs(head.event) {
                 self.copy_runs(&head, batch);
             }
-            self.heads.push(head);
         }
         self.batches.push(Copied {
             session: batch.session_index,
