@@ -14,6 +14,9 @@ use std::time::Instant;
 use common::{Goal, Row, fields, floor, of_another, of_floor, table, time};
 use telemetry::telemetry_event;
 
+#[telemetry_event("telemetry-derive/tests/scopes.toml")]
+pub mod scopes {}
+
 #[telemetry_event("tests/registries/work.toml")]
 pub mod events {}
 
@@ -291,6 +294,9 @@ fn instructions() -> bool {
         ("w", "W recorded", 97.5),
         ("inherit", "W recorded, inherited clock", 89.5),
         ("w2", "W and a 16-byte string, recorded", 107.5),
+        ("pair", "begin and end of a span", 149.0),
+        ("scope", "the same by a scope", 150.0),
+        ("scope-off", "a scope off at run time", 7.01),
     ] {
         let (Some(few), Some(many)) = (count(work, 100_000), count(work, 300_000)) else {
             println!("SKIPPED: instructions are not counted: valgrind failed or is not installed");
@@ -307,7 +313,7 @@ fn instructions() -> bool {
 /// The child process of `instructions`.
 fn counted(work: &str, n: u64) {
     telemetry::Config::new().output("/dev/null").start().unwrap();
-    if work != "off" {
+    if !work.ends_with("off") {
         telemetry::set("all");
     }
     telemetry_hot_loop(work, n);
@@ -333,6 +339,21 @@ fn telemetry_hot_loop(work: &str, n: u64) {
             for i in 0..n {
                 let (pointer, address, size, level, name) = fields(i);
                 events::named!(pointer, address, size, level, name);
+            }
+        }
+        "pair" => {
+            for i in 0..n {
+                let (pointer, _, size, level, _) = fields(i);
+                scopes::gc_begin!(scopes::Why::Full, pointer, size);
+                std::hint::black_box(());
+                scopes::gc_end!(level, pointer, size);
+            }
+        }
+        "scope" | "scope-off" => {
+            for i in 0..n {
+                let (pointer, _, size, level, _) = fields(i);
+                let _gc = scopes::gc_scope!(scopes::Why::Full, pointer, size; level, size);
+                std::hint::black_box(());
             }
         }
         _ => {

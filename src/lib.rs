@@ -86,7 +86,7 @@
 //! telemetry::label(&*space, nursery);
 //! ```
 
-pub use telemetry_derive::telemetry_event;
+pub use telemetry_derive::{span, telemetry_event};
 pub use telemetry_runtime::{
     Address, AlreadyStarted, Config, Label, Policy, VARIETY, Variety, Word, flush, get, intern, label, reset,
     set,
@@ -217,4 +217,6 @@ mod texts {
     struct Tutorial;
     #[doc = include_str!("../docs/runtime.md")]
     struct Runtime;
+    #[doc = include_str!("../docs/scopes.md")]
+    struct Scopes;
 }

@@ -1,5 +1,5 @@
 //! `#[telemetry_event("events.toml")]`: the attribute that fills a module with the emitters, types
-//! and decoders of a registry.
+//! and decoders of a registry. `#[span(events::Gc)]`: the attribute that makes a function a span.
 //!
 //! This crate reads the file, has `telemetry-schema` check it, and turns the registry into tokens.
 //! It has no rules of its own about registries. The code that the tokens call is written by hand,
@@ -36,6 +36,8 @@ use proc_macro::TokenStream;
 ///
 /// - for each event a macro, `trace_start!` for `TraceStart`, which takes the event's parameters.
 ///   They are evaluated only if the event is on. They are type-checked even if it is compiled out;
+/// - for each span a macro, `trace_scope!` for `Trace`, which emits the begin, and the end when the
+///   value that it returns is dropped: see [`span`](macro@span);
 /// - for each type of the registry an enum, or a struct for flags;
 /// - for each message of the registry a type in the module `messages`, by which the program
 ///   receives it;
@@ -58,4 +60,36 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn telemetry_event(args: TokenStream, item: TokenStream) -> TokenStream {
     output::module::expand(args.into(), item.into()).into()
+}
+
+/// Makes a function a span of a registry: its begin is emitted first, its end on every way out.
+///
+/// ```text
+/// #[telemetry::span(events::Trace(trace, why; freed.get()))]
+/// fn collect(trace: &Trace, why: events::TraceWhy, freed: &Cell<usize>) { ... }
+/// ```
+///
+/// The ways out are the end of the function, `return`, `?`, and a panic that unwinds. In
+/// parentheses are the arguments of the begin, and after a `;` those of the end besides the key.
+/// Arguments of the begin are evaluated when the function is called, and those of the end when it
+/// ends. Both are evaluated only if their event is on. If the begin was off, the end is not
+/// emitted.
+///
+/// The attribute puts the macro of the span's scope, such as `events::trace_scope!`, before the
+/// first statement. Use the macro itself for a span that is a part of a function:
+///
+/// ```text
+/// let _trace = events::trace_scope!(trace, why; freed.get());
+/// ```
+///
+/// An async function is a span from its first poll until it has ended or is dropped. It may move
+/// between threads, so the span must have a `key`.
+///
+/// # Errors
+/// The attribute refuses const functions, functions without a body, and async functions whose span
+/// has no `key`. A span whose key is a string or bytes has no scope. Nor has the span `Trace` if
+/// there is an event `TraceScope`.
+#[proc_macro_attribute]
+pub fn span(args: TokenStream, item: TokenStream) -> TokenStream {
+    output::span::expand(args.into(), item.into()).into()
 }

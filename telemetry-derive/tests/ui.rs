@@ -25,6 +25,8 @@ fn errors() {
     for file in std::fs::read_dir(registries).expect("the cases' registries").flatten() {
         std::fs::copy(file.path(), package.join(file.file_name())).expect("a writable target directory");
     }
+    let scopes = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scopes.toml");
+    std::fs::copy(scopes, package.join("scopes.toml")).expect("a writable target directory");
     // Latin-1, which the repository does not have.
     std::fs::write(package.join("not_utf8.toml"), b"[registry]\nname = \"caf\xe9\"\n")
         .expect("a writable target directory");

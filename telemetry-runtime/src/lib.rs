@@ -62,6 +62,7 @@ macro_rules! with_async {
 pub mod __private {
     pub use crate::emit::lane::{Lanes, Site};
     pub use crate::emit::record::{record, record_long};
+    pub use crate::emit::scope::{OnThread, Scope};
     pub use crate::memory::registry::{Registry, know};
     pub use crate::model::arguments::{AddressFor, Borrows, Locates, Takes, WordFor};
     pub use crate::model::fields::{
@@ -74,7 +75,7 @@ pub mod __private {
     pub use crate::model::values::{Address, Word};
     pub use crate::model::variety::{is_compiled, is_on, is_same, switches};
     pub use crate::own::labels::{intern, interned};
-    pub use crate::{emitters, emitters_in_editor, probe, with_async};
+    pub use crate::{emitters, emitters_in_editor, probe, scopes, scopes_in_editor, with_async};
     pub use core;
     pub use core::sync::atomic::{AtomicU8, AtomicU64};
     pub use std;

@@ -11,10 +11,12 @@ use crate::output::c::{CEmitter, exports};
 use crate::output::mapped::{MappedEmitter, mappings};
 use crate::output::messages::{self, Heard};
 use crate::output::registry::definition;
+use crate::output::scopes::{self, ScopeEmitter, Scopes};
 use crate::parts::docs;
 use crate::parts::names::{exported, ident};
 use crate::parts::probes::{Caller, probe};
-use crate::parts::sorts::{Argument, Check, argument, delta_in};
+use crate::parts::signature::{Signature, signature};
+use crate::parts::sorts::{Argument, argument, delta_in};
 
 /// Generates the emitters of a registry, for a module at `at`; with `c` those for C, too.
 pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool) -> TokenStream {
@@ -44,6 +46,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
     });
     let parameters = parameters(&used);
     let statics = statics(registry, &slots, &used, c);
+    let for_scopes: Vec<_> = used.iter().map(Emitter::for_scope).collect();
+    let Scopes { macros: scopes, begins } = scopes::scopes(registry, at, &for_scopes);
     let exports = c.then(|| exports(registry, &slots, used.iter().map(Emitter::for_c)));
     let mapped = mappings(registry, used.iter().map(Emitter::for_tracing));
     let tracing = mapped.is_some().then(|| {
@@ -57,6 +61,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
     quote! {
         __emit::emitters! { $ #(#macros)* }
 
+        #scopes
+
         /// Not public API.
         #[doc(hidden)]
         #[allow(dead_code, unused_imports, non_camel_case_types, unused_variables, unexpected_cfgs, clippy::all, clippy::pedantic)]
@@ -64,9 +70,9 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
             use super::*;
             pub use #telemetry::__private as rt;
             #[cfg(not(rust_analyzer))]
-            pub use #telemetry::__private::emitters;
+            pub use #telemetry::__private::{emitters, scopes};
             #[cfg(rust_analyzer)]
-            pub use #telemetry::__private::emitters_in_editor as emitters;
+            pub use #telemetry::__private::{emitters_in_editor as emitters, scopes_in_editor as scopes};
 
             #statics
 
@@ -94,6 +100,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
             }
 
             #heards
+
+            #begins
 
             #exports
 
@@ -150,6 +158,11 @@ impl<'r> Emitter<'r> {
         }
     }
 
+    fn for_scope(&self) -> ScopeEmitter<'_> {
+        let Emitter { event, index, name, bit, params, arguments, heard, .. } = self;
+        ScopeEmitter { event, index: *index, name, bit, params, arguments, heard: heard.as_ref() }
+    }
+
     fn for_c(&self) -> CEmitter<'_> {
         let Emitter { event, index, name, bit, site, heard, .. } = self;
         CEmitter { event, index: *index, name, bit, site, heard: heard.as_ref() }
@@ -194,30 +207,13 @@ fn parameters(used: &[Emitter<'_>]) -> TokenStream {
 /// signature, and do not record.
 fn typed(emitter: &Emitter<'_>) -> TokenStream {
     let Emitter { name, params, arguments, .. } = emitter;
-    let types = arguments.iter().map(|argument| &argument.ty);
     let shown = arguments.iter().map(|argument| &argument.shown);
     let lowered = arguments.iter().map(|argument| &argument.lowered);
-    let (mut lifetimes, mut generics, mut bounds) = (vec![], vec![], vec![]);
-    for argument in arguments {
-        if let Check::Given { lifetime, given, bound, .. } = &argument.check {
-            lifetimes.extend(lifetime);
-            generics.push(given.clone());
-            bounds.push(bound);
-        }
-    }
-    let opens: Vec<_> = arguments.iter().filter_map(|argument| argument.check.open()).collect();
-    generics.extend(opens.iter().copied().cloned());
-    let (last, bounds) = match bounds.is_empty() {
-        true => (quote!(()), None),
-        false => {
-            generics.push(format_ident!("__Last"));
-            (quote!(__Last), Some(quote!(where #(#bounds),*)))
-        }
-    };
+    let Signature { generics, takes, bounds } = signature(params, arguments);
     quote! {
         #[cfg(not(rust_analyzer))]
         #[inline(always)]
-        pub fn #name<#(#lifetimes,)* #(#generics),*>(#(#params: #types,)* #(_: #opens,)* _: #last) #bounds {
+        pub fn #name #generics (#takes) #bounds {
             record::#name(#(#lowered),*);
         }
 

@@ -12,7 +12,9 @@ mod messages;
 pub(crate) mod module;
 mod registry;
 mod replay;
+mod scopes;
 mod serialize;
+pub(crate) mod span;
 #[cfg(test)]
 mod tests;
 mod types;

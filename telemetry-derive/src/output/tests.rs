@@ -52,6 +52,11 @@ fn an_event_that_a_span_becomes() {
     insta::assert_snapshot!(expand(include_str!("../../tests/tracing.toml"), "\"events.toml\""));
 }
 
+#[test]
+fn scopes_of_spans() {
+    insta::assert_snapshot!(expand(include_str!("../../tests/scopes.toml"), "\"events.toml\""));
+}
+
 /// Only `crate` itself means the runtime.
 #[test]
 fn the_runtime_is_told_by_its_path() {

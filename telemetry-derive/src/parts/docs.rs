@@ -39,15 +39,46 @@ pub(crate) fn arguments(registry: &Registry, event: &Event, name: &syn::Ident) -
     };
     let mut list = format!("\nhelp: write {name}!({})", names.join(", "));
     for param in &event.params {
-        list += &format!("\n  {}: {}", param.name, registry.sort_text(param));
-        if !param.unit.is_empty() {
-            list += &format!(" ({})", param.unit);
-        }
-        if !param.doc.is_empty() {
-            list += &format!(", {}", param.doc);
-        }
+        list += &line(registry, param);
     }
     (takes, list)
+}
+
+/// Returns the error about the wrong arguments of a scope: `extra` are those of the end.
+pub(crate) fn wrong_scope(
+    registry: &Registry,
+    (begin, end): (&Event, &Event),
+    extra: &[&Param],
+    name: &syn::Ident,
+) -> String {
+    let names = |params: &[&Param]| {
+        let names: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
+        names.join(", ")
+    };
+    let begins: Vec<&Param> = begin.params.iter().collect();
+    let mut text = format!("`{name}!` takes the arguments of `{}`", begin.name);
+    let mut call = names(&begins);
+    if !extra.is_empty() {
+        text += &format!(", and after a `;` the others of `{}`", end.name);
+        call += &format!("; {}", names(extra));
+    }
+    text += &format!("\nhelp: write {name}!({call})");
+    for param in begins.iter().chain(extra) {
+        text += &line(registry, param);
+    }
+    text
+}
+
+/// Returns a line of an error about a parameter.
+fn line(registry: &Registry, param: &Param) -> String {
+    let mut line = format!("\n  {}: {}", param.name, registry.sort_text(param));
+    if !param.unit.is_empty() {
+        line += &format!(" ({})", param.unit);
+    }
+    if !param.doc.is_empty() {
+        line += &format!(", {}", param.doc);
+    }
+    line
 }
 
 /// Returns the doc of a parameter's field of a decoded event.

@@ -6,4 +6,5 @@ pub(crate) mod c_sorts;
 pub(crate) mod docs;
 pub(crate) mod names;
 pub(crate) mod probes;
+pub(crate) mod signature;
 pub(crate) mod sorts;

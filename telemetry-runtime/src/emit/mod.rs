@@ -8,5 +8,6 @@ mod probe;
 pub(crate) mod record;
 pub(crate) mod refill;
 pub(crate) mod revoke;
+pub(crate) mod scope;
 pub(crate) mod seal;
 pub(crate) mod thread;

@@ -6,29 +6,37 @@ use toml::de::{DeTable, DeValue};
 
 use crate::text::words;
 
-/// Returns the names of the events that have an emitter, each emitter once, as far as they can be
-/// read: from the tree, and from the lines of a `text` that the parser could not read.
+/// Returns the names of the events that have an emitter, and those of spans with `Scope` behind
+/// them, each once. The tree has them as far as it could be read. If the parser could not read a
+/// `text`, the lines of the text may have more events.
 pub(crate) fn emitters(root: &DeTable, text: Option<&str>) -> Vec<String> {
     let mut seen = HashSet::new();
-    let names = in_tree(root).chain(text.into_iter().flat_map(in_lines));
+    let names = in_tree(root).chain(text.into_iter().flat_map(in_lines)).map(str::to_string);
+    let scopes = in_tables(root, "span").filter_map(name).map(|name| format!("{name}Scope"));
     names
+        .chain(scopes)
         .filter(|name| words::is_camel_case(name))
         .filter(|name| {
             let emitter = words::snake_case(name);
             words::can_be_macro(&emitter) && seen.insert(emitter)
         })
-        .map(str::to_string)
         .collect()
 }
 
 fn in_tree<'a>(root: &'a DeTable) -> impl Iterator<Item = &'a str> {
-    let events = root.get("event").and_then(|events| events.get_ref().as_array());
-    let tables =
-        events.into_iter().flat_map(|events| events.iter()).filter_map(|event| event.get_ref().as_table());
     let retired = |table: &DeTable| {
         matches!(table.get("used").map(|used| used.get_ref()), Some(DeValue::Boolean(false)))
     };
-    tables.filter(move |table| !retired(table)).filter_map(|table| table.get("name")?.get_ref().as_str())
+    in_tables(root, "event").filter(move |table| !retired(table)).filter_map(name)
+}
+
+fn in_tables<'a>(root: &'a DeTable, key: &str) -> impl Iterator<Item = &'a DeTable<'a>> {
+    let tables = root.get(key).and_then(|tables| tables.get_ref().as_array());
+    tables.into_iter().flat_map(|tables| tables.iter()).filter_map(|table| table.get_ref().as_table())
+}
+
+fn name<'a>(table: &'a DeTable) -> Option<&'a str> {
+    table.get("name")?.get_ref().as_str()
 }
 
 /// Knows only the usual layout: `[[event]]`, then lines with `name` and perhaps `used`.

@@ -99,8 +99,9 @@ pub struct Invalid {
     pub diagnostics: Vec<Diagnostic>,
     /// The number of mistakes that are not listed.
     pub omitted: usize,
-    /// The `CamelCase` names of all used events whose name could be read, no two with the same
-    /// emitter. The macro makes empty emitters of them, so that one mistake is one error.
+    /// The `CamelCase` names of all used events whose name could be read, and of scopes: `GcScope`
+    /// for the span `Gc`. No two have the same macro. The attribute makes empty macros of them, so
+    /// that one mistake is one error.
     pub emitters: Vec<String>,
 }
 
