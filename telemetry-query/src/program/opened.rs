@@ -62,6 +62,8 @@ impl Opened {
                 parts.push((verdict, last));
             }
         }
+        // Tables are read at the same time. Their order here must not depend on which ended first.
+        parts.sort_by(|(_, one), (_, other)| one.cmp(other));
         Verdict::report_each(&parts, context, self.is_strict);
     }
 

@@ -33,6 +33,10 @@ fn samples_are_real() {
     if docs != fresh && std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(path, fresh).unwrap();
     } else {
-        assert!(docs == fresh, "docs/query.md is out of date: run the test with UPDATE_DOCS=1");
+        let differing = docs.lines().zip(fresh.lines()).find(|(old, new)| old != new);
+        assert!(
+            docs == fresh,
+            "docs/query.md is out of date: run the test with UPDATE_DOCS=1: {differing:#?}"
+        );
     }
 }

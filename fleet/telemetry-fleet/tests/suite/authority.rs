@@ -1,6 +1,7 @@
 //! An authority that signs certificates of hosts and collectors.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, IsCa, Issuer, KeyIdMethod, KeyPair,
@@ -12,6 +13,18 @@ pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     /// Its certificate.
     pub(crate) file: PathBuf,
+}
+
+/// Returns an address of this machine that no other test has. So no other test takes the port of a
+/// collector that restarts. Only Linux has more than one address without setup.
+pub(crate) fn own_address() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let part = |number: u32| 1 + number % 250;
+    match cfg!(target_os = "linux") {
+        true => format!("127.{}.{}.{}", part(process), part(process / 250), part(count)),
+        false => "127.0.0.1".to_owned(),
+    }
 }
 
 /// What a certificate is like.

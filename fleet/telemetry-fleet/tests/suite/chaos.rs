@@ -16,7 +16,7 @@ use telemetry_fleet::segment::SegmentName;
 use telemetry_testing::fake_s3::FakeS3;
 use telemetry_testing::made::{Plan, make, turn_clock};
 
-use crate::authority::{Authority, Validity};
+use crate::authority::{Authority, Validity, own_address};
 use crate::rows::{Lane, rows, shed_of};
 use crate::s3::credentials;
 use crate::segments::with_priorities;
@@ -95,7 +95,7 @@ struct World {
     hosts: Vec<Host>,
     s3: Option<FakeS3>,
     collector: Option<Process>,
-    port: u16,
+    address: String,
     steps: Vec<String>,
 }
 
@@ -103,7 +103,8 @@ impl World {
     fn new(seed: u64) -> World {
         let dir = tempfile::tempdir().unwrap();
         let authority = Authority::new(dir.path(), "authority");
-        let (cert, key) = authority.sign("127.0.0.1", 1, Validity::Good);
+        let address = own_address();
+        let (cert, key) = authority.sign(&address, 1, Validity::Good);
         std::fs::rename(cert, dir.path().join("collector.pem")).unwrap();
         std::fs::rename(key, dir.path().join("collector.key")).unwrap();
         let mut random = Random(seed);
@@ -112,7 +113,7 @@ impl World {
         }
         let s3 = (random.below(2) == 0).then(|| FakeS3::start(seed, 6));
         // The port is free again when the listener is dropped.
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = std::net::TcpListener::bind((&*address, 0)).unwrap().local_addr().unwrap().port();
         let hosts = (0..2).map(|number| Host::new(seed, number)).collect();
         let mut world = World {
             dir,
@@ -121,7 +122,7 @@ impl World {
             hosts,
             s3,
             collector: None,
-            port,
+            address: format!("{address}:{port}"),
             steps: vec![format!("seed {seed}")],
         };
         for host in 0..2 {
@@ -146,7 +147,7 @@ impl World {
     fn start_collector(&mut self, point: Option<String>) {
         let file = |name: &str| self.dir.path().join(name);
         let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-fleet"));
-        command.arg("collect").arg(format!("--listen=127.0.0.1:{}", self.port));
+        command.arg("collect").arg(format!("--listen={}", self.address));
         command.arg("--cert").arg(file("collector.pem")).arg("--key").arg(file("collector.key"));
         command.arg("--client-ca").arg(&self.authority.file).arg("--spool").arg(file("collector-spool"));
         match &self.s3 {
@@ -171,7 +172,7 @@ impl World {
             "--segment-age=1",
             "--metrics=127.0.0.1:0",
         ]);
-        command.args(["--host", &self.hosts[host].name]).arg(format!("--to=tls://127.0.0.1:{}", self.port));
+        command.args(["--host", &self.hosts[host].name]).arg(format!("--to=tls://{}", self.address));
         command.arg(format!("--listen=unix:{}", self.path(host, "socket").display()));
         command.arg("--watch").arg(self.path(host, "watched")).arg("--spool").arg(self.path(host, "spool"));
         command.arg("--ca").arg(&self.authority.file);

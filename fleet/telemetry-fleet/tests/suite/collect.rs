@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 
-use crate::authority::{Authority, Validity};
+use crate::authority::{Authority, Validity, own_address};
 use crate::ship::{Host, Said, said};
 
 /// The lines on a process's standard error so far.
@@ -105,6 +105,8 @@ pub(crate) struct Fleet {
     pub(crate) host: Host,
     pub(crate) authority: Authority,
     server: (PathBuf, PathBuf),
+    /// Where its collectors listen.
+    pub(crate) address: String,
     /// Those of the host `h7`.
     pub(crate) client: (PathBuf, PathBuf),
 }
@@ -117,10 +119,11 @@ impl Fleet {
     pub(crate) fn new() -> Fleet {
         let host = Host::new();
         let authority = Authority::new(host.dir.path(), "authority");
-        let server = authority.sign("127.0.0.1", 1, Validity::Good);
+        let address = own_address();
+        let server = authority.sign(&address, 1, Validity::Good);
         let client = authority.sign("h7", 7, Validity::Good);
         authority.revoke(&[]);
-        Fleet { host, authority, server, client }
+        Fleet { host, authority, server, address, client }
     }
 
     /// The arguments of a collector that accepts certificates and tokens.
@@ -130,7 +133,8 @@ impl Fleet {
             std::fs::write(&tokens, "").unwrap();
         }
         let (cert, key) = &self.server;
-        let mut arguments = vec!["--listen=127.0.0.1:0".to_owned(), format!("--store={}", self.host.store())];
+        let mut arguments =
+            vec![format!("--listen={}:0", self.address), format!("--store={}", self.host.store())];
         for (option, path) in [
             ("cert", cert),
             ("key", key),
@@ -149,7 +153,7 @@ impl Fleet {
 
     /// The shipper, without what it shows the collector.
     pub(crate) fn shipper(&self, spool: &str, port: u16) -> Command {
-        let mut command = self.host.command(spool, &format!("tls://127.0.0.1:{port}"));
+        let mut command = self.host.command(spool, &format!("tls://{}:{port}", self.address));
         command.arg("--ca").arg(&self.authority.file);
         command
     }
@@ -310,7 +314,7 @@ fn files_that_change_are_read_again() {
     fleet.check(&collector);
     // The collector gets a certificate of another authority.
     let other = Authority::new(fleet.host.dir.path(), "other-authority");
-    let (cert, key) = other.sign("127.0.0.1", 2, Validity::Good);
+    let (cert, key) = other.sign(&fleet.address, 2, Validity::Good);
     std::fs::copy(key, &fleet.server.1).unwrap();
     std::fs::copy(cert, &fleet.server.0).unwrap();
     assert!(fleet.ship(collector.port).stderr.contains("this host does not trust the certificate"));

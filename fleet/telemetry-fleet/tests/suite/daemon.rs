@@ -82,7 +82,7 @@ pub(crate) fn signal(child: &Child, signal: &str) {
 pub(crate) fn command(fleet: &Fleet, port: u16, options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-fleet"));
     command.args(["ship", "--host=h7", "--segment-size=1", "--metrics=127.0.0.1:0"]);
-    command.arg(format!("--to=tls://127.0.0.1:{port}")).arg("--spool").arg(fleet.host.path("spool"));
+    command.arg(format!("--to=tls://{}:{port}", fleet.address)).arg("--spool").arg(fleet.host.path("spool"));
     command.arg("--ca").arg(&fleet.authority.file).args(options);
     with(command, &fleet.client)
 }
@@ -202,7 +202,7 @@ fn a_full_spool_sheds_the_lowest_priority_and_tells() {
     assert!(shed > 0);
     // An hour later the collector is back, at the same address.
     let mut arguments = fleet.arguments();
-    arguments[0] = format!("--listen=127.0.0.1:{port}");
+    arguments[0] = format!("--listen={}:{port}", fleet.address);
     let collector = Collector::start(&arguments);
     daemon.log.wait_for("sending again");
     let log = daemon.stop();

@@ -30,9 +30,9 @@ impl Peer {
                 PrivateKeyDer::from_pem_file(&fleet.client.1).unwrap(),
             )
             .unwrap();
-        let name = ServerName::try_from("127.0.0.1").unwrap();
+        let name = ServerName::try_from(fleet.address.clone()).unwrap();
         let connection = ClientConnection::new(Arc::new(config), name).unwrap();
-        Peer(StreamOwned::new(connection, TcpStream::connect(("127.0.0.1", port)).unwrap()))
+        Peer(StreamOwned::new(connection, TcpStream::connect((&*fleet.address, port)).unwrap()))
     }
 
     pub(crate) fn greet(fleet: &Fleet, port: u16) -> Peer {
@@ -203,7 +203,7 @@ fn what_breaks_the_protocol_ends_the_connection() {
 fn plain_text_is_refused() {
     let fleet = Fleet::new();
     let collector = fleet.collector();
-    let mut tcp = TcpStream::connect(("127.0.0.1", collector.port)).unwrap();
+    let mut tcp = TcpStream::connect((&*fleet.address, collector.port)).unwrap();
     tcp.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     collector.wait_for("refused: it does not speak TLS");
     fleet.check(&collector);
@@ -233,7 +233,7 @@ fn idle_and_slow_connections_do_not_hinder_others() {
     // Another one is known and silent.
     let mut silent = Peer::greet(&fleet, collector.port);
     let idle: Vec<_> =
-        (0..1000).map(|_| TcpStream::connect(("127.0.0.1", collector.port)).unwrap()).collect();
+        (0..1000).map(|_| TcpStream::connect((&*fleet.address, collector.port)).unwrap()).collect();
     fleet.check(&collector);
     collector.wait_for("refused: it did not say who it is, and others wait");
     collector.wait_for("refused: it did not say who it is in time");
