@@ -18,11 +18,11 @@ use crate::segment::{Cutter, Segment};
 /// How often a thread that waits looks whether to stop.
 pub(crate) const TICK: Duration = Duration::from_millis(200);
 
-/// How long a program is read after a stop, if it does not notice.
+/// How long a program on TCP is read after a stop: it does not notice the stop.
 const LAST: Duration = Duration::from_secs(2);
 
 /// Programs at a time.
-const MAX_PROGRAMS: u64 = 256;
+pub(crate) const MAX_PROGRAMS: u64 = 256;
 
 /// The open segments of all programs.
 pub(crate) struct Live {
@@ -75,7 +75,7 @@ impl Live {
 
     /// Takes the blocks of a program until it ends or the shipper stops.
     fn receive(&self, connection: impl Connection, peer: &str) {
-        let mut blocks = Blocks::new(UntilStop { live: self, connection, end: None });
+        let mut blocks = Blocks::new(UntilStop { live: self, connection, stopped: None });
         loop {
             match blocks.next() {
                 Ok(Some(Piece::Block(block))) => {
@@ -148,12 +148,17 @@ impl Live {
 
 /// A connection of a program.
 pub(crate) trait Connection: Read + Send {
+    /// How long what has come is read after [`Connection::take_no_more`]; `None` for all of it.
+    const LAST: Option<Duration>;
+
     /// Takes no more. What has come can still be read. The writes of a program on a Unix socket
     /// fail from now on, so it counts what it could not send.
     fn take_no_more(&self);
 }
 
 impl Connection for TcpStream {
+    const LAST: Option<Duration> = Some(LAST);
+
     fn take_no_more(&self) {
         // It fails only if the program has gone.
         let _ = self.shutdown(Shutdown::Read);
@@ -162,6 +167,9 @@ impl Connection for TcpStream {
 
 #[cfg(unix)]
 impl Connection for UnixStream {
+    // The program counts it as sent, and it cannot grow.
+    const LAST: Option<Duration> = None;
+
     fn take_no_more(&self) {
         let _ = self.shutdown(Shutdown::Read);
     }
@@ -171,8 +179,8 @@ impl Connection for UnixStream {
 struct UntilStop<'a, C> {
     live: &'a Live,
     connection: C,
-    /// Set when the shipper stops: nothing is read after this time.
-    end: Option<Instant>,
+    /// Set when the shipper stops.
+    stopped: Option<Instant>,
 }
 
 impl<C: Connection> Read for UntilStop<'_, C> {
@@ -180,17 +188,17 @@ impl<C: Connection> Read for UntilStop<'_, C> {
         loop {
             if self.live.is_stopping() {
                 let connection = &self.connection;
-                let end = *self.end.get_or_insert_with(|| {
+                let stopped = self.stopped.get_or_insert_with(|| {
                     connection.take_no_more();
-                    Instant::now() + LAST
+                    Instant::now()
                 });
-                if Instant::now() >= end {
+                if C::LAST.is_some_and(|last| stopped.elapsed() >= last) {
                     return Ok(0);
                 }
             }
             match self.connection.read(to) {
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    if self.end.is_some() {
+                    if self.stopped.is_some() {
                         return Ok(0);
                     }
                 }

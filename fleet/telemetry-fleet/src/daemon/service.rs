@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::daemon::figures::Figures;
-use crate::daemon::live::{Connection, Live, TICK};
+use crate::daemon::live::{Connection, Live, MAX_PROGRAMS, TICK};
 use crate::daemon::queue::Queue;
 use crate::daemon::requests::answer;
 use crate::daemon::send::send;
@@ -209,7 +209,7 @@ fn accept(address: &Listen, live: Arc<Live>) -> io::Result<(JoinHandle<()>, Stri
                 stream.set_read_timeout(Some(TICK))?;
                 Ok((stream, format!("tcp:{peer}")))
             };
-            Ok((std::thread::spawn(move || accept_all(&live, next)), name))
+            Ok((std::thread::spawn(move || accept_all(&live, next, || {})), name))
         }
         #[cfg(unix)]
         Listen::Unix(path) => {
@@ -223,18 +223,30 @@ fn accept(address: &Listen, live: Arc<Live>) -> io::Result<(JoinHandle<()>, Stri
             listener.set_nonblocking(true)?;
             let name = format!("unix:{}", path.display());
             let peer = name.clone();
+            let listener = Arc::new(listener);
+            let own = listener.clone();
+            // From now on, programs cannot connect. Those that have connected can be accepted.
+            let close = move || {
+                let _ = rustix::net::shutdown(&*own, rustix::net::Shutdown::Read);
+            };
             let next = move || {
                 let (stream, _) = listener.accept()?;
                 stream.set_nonblocking(false)?;
                 stream.set_read_timeout(Some(TICK))?;
                 Ok((stream, peer.clone()))
             };
-            Ok((std::thread::spawn(move || accept_all(&live, next)), name))
+            Ok((std::thread::spawn(move || accept_all(&live, next, close)), name))
         }
     }
 }
 
-fn accept_all<C: Connection + 'static>(live: &Arc<Live>, next: impl Fn() -> io::Result<(C, String)>) {
+/// Accepts programs until the shipper stops. Then closes the address, and accepts the programs that
+/// have connected: what they sent would be lost, and they would not count it.
+fn accept_all<C: Connection + 'static>(
+    live: &Arc<Live>,
+    next: impl Fn() -> io::Result<(C, String)>,
+    close: impl FnOnce(),
+) {
     while !live.is_stopping() {
         match next() {
             Ok((connection, peer)) => live.accept(connection, peer),
@@ -246,5 +258,9 @@ fn accept_all<C: Connection + 'static>(live: &Arc<Live>, next: impl Fn() -> io::
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
+    }
+    close();
+    for (connection, peer) in (0..MAX_PROGRAMS).map_while(|_| next().ok()) {
+        live.accept(connection, peer);
     }
 }

@@ -14,7 +14,7 @@ use crate::collect::{Collector, Fleet, Log, with};
 use crate::disk::SmallDisk;
 use crate::rows::{Row, rows, shed_of};
 use crate::segments::with_priorities;
-use crate::ship::files_in;
+use crate::ship::{files_in, renumber};
 
 /// A shipper that runs, killed when dropped.
 pub(crate) struct Daemon {
@@ -65,6 +65,13 @@ impl Daemon {
         line.trim().parse().unwrap()
     }
 
+    /// Waits until more bytes than these have come.
+    fn wait_for_bytes_beyond(&self, bytes: u64) {
+        while self.metric("telemetry_ship_received_bytes_total ") <= bytes {
+            std::thread::yield_now();
+        }
+    }
+
     /// Waits until all bytes of streams have come.
     fn wait_for_bytes(&self, streams: &[&[u8]]) {
         let bytes: usize = streams.iter().map(|stream| stream.len()).sum();
@@ -110,6 +117,42 @@ fn programs_are_shipped_and_a_stop_sends_all() {
     daemon.stop();
     fleet.host.check(&fleet.host.objects());
     assert!(!socket.exists());
+}
+
+/// Programs connect and send while the shipper stops.
+#[test]
+fn a_stop_reads_what_was_sent_on_connections_that_wait() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    let socket = fleet.host.path("socket");
+    let unix = format!("--listen=unix:{}", socket.display());
+    let daemon = Daemon::start(&mut command(&fleet, collector.port, &[&unix]));
+    let stream = make(&with_priorities(), &Plan { events: 20, ..Plan::default() }).stream;
+    let program = |number: u64| {
+        let mut sent = Vec::new();
+        for turn in 0.. {
+            let mut stream = stream.clone();
+            renumber(&mut stream, 100_000 * number + turn);
+            let write = |mut connection: UnixStream| connection.write_all(&stream);
+            if UnixStream::connect(&socket).and_then(write).is_err() {
+                return sent;
+            }
+            sent.push(stream);
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        sent
+    };
+    let sent = std::thread::scope(|scope| {
+        let program = &program;
+        let programs = [1, 2, 3].map(|number| scope.spawn(move || program(number)));
+        daemon.wait_for_bytes_beyond(20 * stream.len() as u64);
+        daemon.stop();
+        programs.map(|program| program.join().unwrap()).concat()
+    });
+    let found: BTreeSet<Row> = rows(&stored(&fleet)).into_iter().collect();
+    let is_lost = |stream: &&Vec<u8>| rows(stream).iter().any(|row| !found.contains(row));
+    let lost = sent.iter().filter(is_lost).count();
+    assert!(sent.len() >= 20 && lost == 0, "{lost} of {} streams are lost", sent.len());
 }
 
 /// The end of the first block in the second half.
