@@ -65,17 +65,15 @@ impl Daemon {
         line.trim().parse().unwrap()
     }
 
-    /// Waits until more bytes than these have come.
-    fn wait_for_bytes_beyond(&self, bytes: u64) {
-        while self.metric("telemetry_ship_received_bytes_total ") <= bytes {
-            std::thread::yield_now();
-        }
+    /// The number of bytes that have come.
+    fn received(&self) -> u64 {
+        self.metric("telemetry_ship_received_bytes_total ")
     }
 
     /// Waits until all bytes of streams have come.
     fn wait_for_bytes(&self, streams: &[&[u8]]) {
         let bytes: usize = streams.iter().map(|stream| stream.len()).sum();
-        while self.metric("telemetry_ship_received_bytes_total ") != bytes as u64 {
+        while self.received() != bytes as u64 {
             std::thread::yield_now();
         }
     }
@@ -145,7 +143,9 @@ fn a_stop_reads_what_was_sent_on_connections_that_wait() {
     let sent = std::thread::scope(|scope| {
         let program = &program;
         let programs = [1, 2, 3].map(|number| scope.spawn(move || program(number)));
-        daemon.wait_for_bytes_beyond(20 * stream.len() as u64);
+        while daemon.received() <= 20 * stream.len() as u64 {
+            std::thread::yield_now();
+        }
         daemon.stop();
         programs.map(|program| program.join().unwrap()).concat()
     });
