@@ -5,6 +5,7 @@
 mod support;
 
 mod attach;
+mod broken;
 mod cdylib;
 mod clients;
 mod control;

@@ -12,7 +12,7 @@ use crate::memory::record::Owner;
 use crate::own::registry as own;
 use crate::run::state::{self, Policy};
 use crate::sinks::sink::{Batch, Sink, Start};
-use crate::store::progress::{Progress, head};
+use crate::store::progress::{Held, Progress, head};
 use crate::sys;
 
 /// What happens after a write has failed, for messages.
@@ -53,8 +53,9 @@ impl Output {
         }
     }
 
-    /// Gives the sink blocks, and before them the facts that their reader needs.
-    pub(super) fn put(&mut self, blocks: &[[&[u8]; 2]], owners: &[&Owner]) -> bool {
+    /// Gives the sink blocks, and before them the facts that their reader needs. `held` says which
+    /// blocks are of lanes: the last ones.
+    pub(super) fn put(&mut self, blocks: &[[&[u8]; 2]], owners: &[&Owner], held: &[Held]) -> bool {
         let (labels, position) = self.labels();
         let own = (!labels.is_empty()).then(|| own::registry().def());
         let (facts, new) = self.sent.facts(owners, own, self.sink.max_block());
@@ -66,6 +67,8 @@ impl Output {
         let result = self.write_patiently(&Batch { blocks: &all });
         let taken = self.report_failure(result, LOST);
         self.is_failing = !taken;
+        let (others, held) = if taken { (all.len() - held.len(), held) } else { (0, &[][..]) };
+        self.note_held(others, held);
         if taken {
             (self.begun, self.unsynced) = (true, true);
             self.sent.session = true;
@@ -108,13 +111,20 @@ impl Output {
     /// Makes the sink write what it holds back. Returns false if the sink is slow and has not
     /// written all of it.
     pub(crate) fn flush(&mut self) -> bool {
-        match guarded(&mut self.sink, |sink| sink.flush()) {
+        let result = guarded(&mut self.sink, |sink| sink.flush());
+        self.note_held(0, &[]);
+        match result {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
             result => {
                 self.report_failure(result, "it is tried again");
                 true
             }
         }
+    }
+
+    /// Returns the number of blocks that the sink has not sent yet, and that it has forgotten.
+    pub(super) fn unsent(&mut self) -> (usize, usize) {
+        guarded(&mut self.sink, |sink| Ok((sink.unsent(), sink.forgotten()))).unwrap_or_default()
     }
 
     /// Returns true if the sink holds back something that its reader may take soon.

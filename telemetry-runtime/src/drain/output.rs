@@ -5,7 +5,7 @@
 //! blocks are half-written. For each lane, its cursor follows in order what the sink was given,
 //! what it lost, and what was excluded from it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
@@ -19,8 +19,8 @@ use crate::own::registry as own;
 use crate::run::clock;
 use crate::run::state;
 use crate::sinks::sink::Sink;
-use crate::store::counters::SinkCounters;
-use crate::store::progress::{Part, Progress, head, sum};
+use crate::store::counters::{self, SinkCounters};
+use crate::store::progress::{Held, Part, Progress, head, sum};
 use crate::store::source::Source;
 use crate::sys;
 use crate::sys::atomic::Ordering;
@@ -45,6 +45,11 @@ pub(crate) struct Output {
     /// Positions by the address of the lane's record. With a few lanes, this map takes less memory
     /// than an ordered one.
     pub(super) lanes: HashMap<usize, Progress>,
+    /// The latest blocks that the sink took, if it has not sent them yet. Blocks without a lane are
+    /// `None`.
+    held: VecDeque<Option<Held>>,
+    /// True if there is no other sink.
+    pub(super) is_sole: bool,
     /// Number of events given, without those of labels, and number of events of labels. Each counts
     /// once.
     given: u64,
@@ -77,6 +82,8 @@ impl Output {
             is_client: false,
             sent: SentFacts::default(),
             lanes: HashMap::new(),
+            held: VecDeque::new(),
+            is_sole: false,
             given: 0,
             labels: 0,
             past_lost: 0,
@@ -133,16 +140,18 @@ impl Output {
         let (mut blocks, mut threads): (Vec<[&[u8]; 2]>, Vec<&Owner>) = (vec_for(sources), vec_for(sources));
         blocks.extend(parts.iter().map(|part| [&part.head, part.payload]));
         threads.extend(parts.iter().map(|part| &part.source.owner));
-        if blocks.is_empty() || begun.is_some() && self.put(&blocks, &threads) {
+        let mut held: Vec<Held> = vec_for(sources);
+        held.extend(parts.iter().map(|part| Held::of(part, self.is_sole)));
+        if blocks.is_empty() || begun.is_some() && self.put(&blocks, &threads, &held) {
             self.lanes.extend(after);
-            self.given += parts.iter().map(|part| part.new).sum::<u64>();
+            self.given += parts.iter().map(|part| u64::from(part.new)).sum::<u64>();
             if !self.selection.is_all() {
                 parts.iter().for_each(|part| part.source.take());
             }
         } else {
             // An open block stays, and the sink may take it later.
             for source in self.ours(sources).filter(|source| source.sealed).collect::<Vec<_>>() {
-                self.lanes.entry(key(source.record)).or_default().lose(source);
+                source.take_back(self.lanes.entry(key(source.record)).or_default().lose(source));
             }
         }
     }
@@ -191,6 +200,7 @@ impl Output {
         let recorded = record.account().recorded.load(Ordering::Acquire);
         if record.blocks.load(Ordering::Acquire) == 0 {
             lane.pass_over(record.overwritten.load(Ordering::Relaxed), recorded);
+            lane.leave();
         }
         let lost = lane.lost(record);
         if lost == lane.stated || self.begin(HEADER_LEN).is_none() {
@@ -211,7 +221,8 @@ impl Output {
             excluded: lane.excluded,
             ..Header::new(BlockType::Events, state::session())
         };
-        if self.put(&[[&head(&header, &[]), &[]]], &[&owner]) {
+        let held = Held::of_losses(record, lane);
+        if self.put(&[[&head(&header, &[]), &[]]], &[&owner], &[held]) {
             self.lanes.entry(key(record)).or_default().stated = lost;
         }
     }
@@ -256,7 +267,7 @@ impl Output {
         let is_last = flags & flags::END != 0 && self.sent.session;
         // Labels alone do not begin a stream.
         if self.sent.session && !self.labels().0.is_empty() && self.begin(0).is_some() {
-            self.put(&[], &[]);
+            self.put(&[], &[], &[]);
         }
         let is_due = self.unsynced || sum(&lost) != self.strays_stated;
         if !is_due && !is_last && !self.selection.is_all() {
@@ -272,10 +283,42 @@ impl Output {
             lost,
             ..Header::new(BlockType::Sync, state::session())
         };
-        if self.begin(0).is_some() && self.put(&[[&head(&header, &[]), &[]]], &[]) {
+        if self.begin(0).is_some() && self.put(&[[&head(&header, &[]), &[]]], &[], &[]) {
             self.unsynced = false;
             self.strays_stated = sum(&lost);
         }
+    }
+
+    /// Notes which blocks the sink has not sent yet, after a call that gave it these: `facts` ones
+    /// without a lane, and then those of lanes. Counts the events of blocks that it has forgotten.
+    // Not inlined: the drain's stack then is as deep as its deepest call, and each page of it is
+    // memory.
+    #[inline(never)]
+    pub(super) fn note_held(&mut self, facts: usize, blocks: &[Held]) {
+        let (unsent, forgotten) = self.unsent();
+        if unsent == 0 && forgotten == 0 {
+            self.held = VecDeque::new();
+            return;
+        }
+        self.held.extend(std::iter::repeat_n(None, facts));
+        self.held.extend(blocks.iter().copied().map(Some));
+        let sent = self.held.len().saturating_sub(unsent.saturating_add(forgotten));
+        self.held.drain(..sent);
+        for _ in 0..forgotten {
+            let Some(block) = self.held.pop_front() else { break };
+            // The sync block of these blocks is gone, too.
+            self.unsynced = true;
+            if let Some(block) = block {
+                let lane = self.lanes.entry(key(block.record)).or_default();
+                counters::take_back(block.record, lane.forget(&block));
+                self.given = self.given.saturating_sub(block.new.into());
+            }
+        }
+    }
+
+    /// Returns the records of the lanes whose blocks the sink has not sent yet.
+    pub(super) fn held(&self) -> impl Iterator<Item = &'static LaneRecord> {
+        self.held.iter().flatten().map(|block| block.record)
     }
 
     /// Returns true if the sink did not take the last write.

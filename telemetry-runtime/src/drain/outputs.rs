@@ -1,6 +1,7 @@
 //! All sinks in use, and what each pass gives them.
 #![allow(unsafe_code)]
 
+use std::collections::HashSet;
 use std::io;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
@@ -78,8 +79,10 @@ impl Outputs {
         Some(removed)
     }
 
-    fn count(&self) {
-        patience::set_count(self.list.len());
+    fn count(&mut self) {
+        let sinks = self.list.len();
+        patience::set_count(sinks);
+        self.list.iter_mut().for_each(|output| output.is_sole = sinks == 1);
     }
 
     /// Writes sealed blocks. With `sweep`, also writes open blocks and losses, and frees the
@@ -279,7 +282,12 @@ impl Outputs {
     #[inline(never)]
     fn free(&mut self, closed: &[&'static LaneRecord]) {
         let crowded = LANES.is_crowded();
-        for record in closed {
+        let held: HashSet<_> = self.list.iter().flat_map(Output::held).map(std::ptr::from_ref).collect();
+        for &record in closed {
+            // A sink may lose what it has not sent, and states that in the lane.
+            if held.contains(&std::ptr::from_ref(record)) {
+                continue;
+            }
             // Acquire: all that was counted with the blocks is counted.
             let is_empty = record.blocks.load(Ordering::Acquire) == 0;
             // Losses stay until every stream can state them.

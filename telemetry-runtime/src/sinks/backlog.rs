@@ -70,6 +70,10 @@ pub(super) struct Backlog<W: Write> {
     pieces: VecDeque<Piece>,
     /// Number of bytes in all pieces that were not sent.
     waiting: usize,
+    /// Number of blocks in all pieces that were not sent in full.
+    unsent: usize,
+    /// Number of these blocks that were forgotten, and not told yet.
+    forgotten: usize,
     most: usize,
     /// True if a write may wait for the reader.
     is_patient: bool,
@@ -87,21 +91,24 @@ struct Piece {
     sent: usize,
     /// The end of each block, and its number of events.
     blocks: Vec<(usize, u32)>,
+    /// Number of these blocks that were sent in full.
+    sent_blocks: usize,
 }
 
 impl Piece {
     /// Copies blocks without the first `sent` bytes.
     fn new(blocks: &Batch<'_>, sent: usize) -> Piece {
-        let mut piece =
-            Piece { bytes: Vec::with_capacity(blocks.byte_len() - sent), sent: 0, blocks: Vec::new() };
+        let bytes = Vec::with_capacity(blocks.byte_len() - sent);
+        let mut piece = Piece { bytes, sent: 0, blocks: Vec::new(), sent_blocks: 0 };
         let mut skip = sent;
         for block in blocks.iter() {
+            let before = piece.bytes.len();
             for bytes in block {
                 let skipped = skip.min(bytes.len());
                 piece.bytes.extend_from_slice(&bytes[skipped..]);
                 skip -= skipped;
             }
-            if skip == 0 {
+            if piece.bytes.len() > before {
                 piece.blocks.push((piece.bytes.len(), events(block[0])));
             }
         }
@@ -113,10 +120,22 @@ impl Piece {
         &self.bytes[self.sent..]
     }
 
+    /// Returns the blocks that were not sent in full: the end of each, and its number of events.
+    fn unsent(&self) -> &[(usize, u32)] {
+        &self.blocks[self.sent_blocks..]
+    }
+
+    /// Moves on by some bytes. Returns the number of blocks that are sent in full now.
+    fn advance(&mut self, bytes: usize) -> usize {
+        self.sent += bytes;
+        let done = self.unsent().iter().take_while(|(end, _)| *end <= self.sent).count();
+        self.sent_blocks += done;
+        done
+    }
+
     /// Returns the number of events in blocks that were not sent in full.
     fn events(&self) -> u64 {
-        let unsent = self.blocks.iter().filter(|(end, _)| *end > self.sent);
-        unsent.map(|(_, events)| u64::from(*events)).sum()
+        self.unsent().iter().map(|(_, events)| u64::from(*events)).sum()
     }
 }
 
@@ -133,6 +152,8 @@ impl<W: Write> Backlog<W> {
             out,
             pieces: VecDeque::new(),
             waiting: 0,
+            unsent: 0,
+            forgotten: 0,
             most,
             is_patient: true,
             progress: Instant::now(),
@@ -155,7 +176,7 @@ impl<W: Write> Backlog<W> {
     ///
     /// # Errors
     /// Returns `WouldBlock` if too much waits already, and `NotConnected` if that is so without a
-    /// reader. After any other error the reader is gone.
+    /// reader. After any other error the reader is gone, and nothing of the blocks was sent.
     pub(super) fn send(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
         self.go_on(Timeout::of_write(self.is_patient))?;
         let mut sent = 0;
@@ -170,6 +191,7 @@ impl<W: Write> Backlog<W> {
         if sent < blocks.byte_len() {
             let piece = Piece::new(blocks, sent);
             self.waiting += piece.bytes.len();
+            self.unsent += piece.blocks.len();
             self.pieces.push_back(piece);
         }
         Ok(())
@@ -194,8 +216,19 @@ impl<W: Write> Backlog<W> {
     /// Forgets the waiting bytes. Returns the number of their events.
     pub(super) fn clear(&mut self) -> u64 {
         self.waiting = 0;
+        self.forgotten += std::mem::take(&mut self.unsent);
         (self.stalled, self.progress) = (false, Instant::now());
         std::mem::take(&mut self.pieces).iter().map(Piece::events).sum()
+    }
+
+    /// Returns the number of blocks that wait, including one that is half-sent.
+    pub(super) fn unsent(&self) -> usize {
+        self.unsent
+    }
+
+    /// Returns the number of blocks that were forgotten since the last call.
+    pub(super) fn forgotten(&mut self) -> usize {
+        std::mem::take(&mut self.forgotten)
     }
 
     /// Returns true if bytes wait.
@@ -247,7 +280,7 @@ impl<W: Write> Backlog<W> {
             && let Some(first) = self.pieces.front_mut()
         {
             let taken = sent.min(first.rest().len());
-            first.sent += taken;
+            self.unsent -= first.advance(taken);
             sent -= taken;
             if first.rest().is_empty() {
                 self.pieces.pop_front();
@@ -256,7 +289,7 @@ impl<W: Write> Backlog<W> {
     }
 
     /// Writes until all is written or the reader takes no more. Returns the number of bytes that it
-    /// took.
+    /// took. An error after some bytes is left to the next call: what was sent counts as sent.
     fn push(&mut self, mut rest: &mut [IoSlice<'_>], timeout: Timeout) -> io::Result<usize> {
         IoSlice::advance_slices(&mut rest, 0);
         let begin = Instant::now();
@@ -265,7 +298,8 @@ impl<W: Write> Backlog<W> {
         sys::without_sigpipe(|| {
             while !rest.is_empty() {
                 match out.write_vectored(rest) {
-                    Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                    Ok(0) if sent == 0 => return Err(ErrorKind::WriteZero.into()),
+                    Ok(0) => break,
                     Ok(n) => {
                         IoSlice::advance_slices(&mut rest, n);
                         sent += n;
@@ -279,7 +313,8 @@ impl<W: Write> Backlog<W> {
                         }
                         std::thread::sleep(Duration::from_micros(500));
                     }
-                    Err(error) => return Err(error),
+                    Err(error) if sent == 0 => return Err(error),
+                    Err(_) => break,
                 }
             }
             Ok(())

@@ -35,8 +35,6 @@ pub struct File {
     is_taken: bool,
     /// True if the stream of the last run is kept under another name.
     keeps_old: bool,
-    /// Number of events that were taken for a reader of a pipe and could not be sent.
-    lost: u64,
 }
 
 /// Whole blocks are written with `write`. A mapping of a growing file costs two to three times as
@@ -50,7 +48,7 @@ enum Target {
 impl File {
     /// Creates a sink, and opens nothing yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        File { path: path.into(), target: None, is_taken: false, keeps_old: false, lost: 0 }
+        File { path: path.into(), target: None, is_taken: false, keeps_old: false }
     }
 
     /// Does the same for a file that its user has not named. The stream of the last run stays, as
@@ -112,7 +110,7 @@ impl File {
                 return Err(io::Error::new(error.kind(), format!("the pipe has no reader yet; {error}")));
             }
             if error.kind() != io::ErrorKind::WouldBlock {
-                self.lost += pipe.clear();
+                pipe.clear();
                 (pipe.out, *is_new) = (None, true);
             }
         }
@@ -162,13 +160,22 @@ impl Sink for File {
         matches!(&self.target, Some(Target::Pipe { pipe, .. }) if pipe.is_behind())
     }
 
-    fn lost(&self) -> u64 {
-        self.lost
+    fn unsent(&self) -> usize {
+        match &self.target {
+            Some(Target::Pipe { pipe, .. }) => pipe.unsent(),
+            _ => 0,
+        }
+    }
+
+    fn forgotten(&mut self) -> usize {
+        match &mut self.target {
+            Some(Target::Pipe { pipe, .. }) => pipe.forgotten(),
+            _ => 0,
+        }
     }
 
     fn after_fork(&mut self) -> bool {
         self.target = None;
-        self.lost = 0;
         self.is_taken = !place::is_own(&self.path);
         true
     }

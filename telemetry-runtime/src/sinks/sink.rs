@@ -62,8 +62,22 @@ pub trait Sink: Send {
         false
     }
 
-    /// Returns the number of events that the sink took and could not deliver, for example because a
-    /// connection broke.
+    /// Returns how many of the blocks that the sink took last are not sent yet. The sink may still
+    /// forget these, see [`Sink::forgotten`].
+    fn unsent(&self) -> usize {
+        0
+    }
+
+    /// Returns how many unsent blocks the sink has forgotten since the last call, for example
+    /// because a connection broke. They are the earliest of those that were unsent. Called after
+    /// each write and flush. The sink's losses include the events of these blocks, unless they are
+    /// still in memory at the next write.
+    fn forgotten(&mut self) -> usize {
+        0
+    }
+
+    /// Returns the number of events that the sink took and could not deliver, without those of
+    /// forgotten blocks. The stream does not state them.
     fn lost(&self) -> u64 {
         0
     }
@@ -124,6 +138,14 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
 
     fn is_behind(&self) -> bool {
         (**self).is_behind()
+    }
+
+    fn unsent(&self) -> usize {
+        (**self).unsent()
+    }
+
+    fn forgotten(&mut self) -> usize {
+        (**self).forgotten()
     }
 
     fn lost(&self) -> u64 {

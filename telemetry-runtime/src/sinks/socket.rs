@@ -21,10 +21,11 @@ use crate::sys;
 /// 10 s. A write waits for a slow peer for 0.1 s at most. It does not wait if the peer took nothing
 /// the last time, or if there are other sinks.
 ///
-/// If a connection breaks, what waits is lost, including a half-sent block, and counted. The next
-/// connection starts over, with all that its reader needs. The end of the process waits for a last
-/// attempt to connect, for 1 s at most. It waits for a peer that continues to read, for 2 s at
-/// most.
+/// If a connection breaks, what waits is lost, including a half-sent block, and counted. What the
+/// system had taken counts as written, whether the peer has read it or not. The next connection
+/// starts over, with all that its reader needs, and states the losses. The end of the process waits
+/// for a last attempt to connect, for 1 s at most. It waits for a peer that continues to read, for
+/// 2 s at most.
 #[derive(Debug)]
 pub struct Socket {
     peer: Peer,
@@ -32,8 +33,6 @@ pub struct Socket {
     connect: Connect<Stream>,
     /// True if nothing was taken for this connection yet.
     is_new: bool,
-    /// Number of events that were taken and could not be sent.
-    lost: u64,
     /// Why there is no connection.
     failure: Option<io::Error>,
 }
@@ -101,7 +100,7 @@ impl Socket {
 
     fn new(peer: Peer) -> Self {
         let backlog = Backlog::new(None, DEFAULT_MOST);
-        Socket { peer, backlog, connect: Connect::new(), is_new: true, lost: 0, failure: None }
+        Socket { peer, backlog, connect: Connect::new(), is_new: true, failure: None }
     }
 
     /// Returns true if the connection was given to the sink. Its other end then reports errors.
@@ -161,7 +160,7 @@ impl Socket {
         }
         if error.kind() != io::ErrorKind::WouldBlock {
             self.backlog.out = None;
-            self.lost += self.backlog.clear();
+            self.backlog.clear();
             self.is_new = true;
             self.connect.lost();
         }
@@ -226,8 +225,12 @@ impl Sink for Socket {
         self.backlog.is_behind()
     }
 
-    fn lost(&self) -> u64 {
-        self.lost
+    fn unsent(&self) -> usize {
+        self.backlog.unsent()
+    }
+
+    fn forgotten(&mut self) -> usize {
+        self.backlog.forgotten()
     }
 
     #[cfg(unix)]
@@ -240,9 +243,11 @@ impl Sink for Socket {
     }
 
     fn after_fork(&mut self) -> bool {
+        // What is forgotten is the parent's.
         self.backlog.clear();
+        self.backlog.forgotten();
         self.backlog.out = None;
-        (self.is_new, self.lost, self.failure) = (true, 0, None);
+        (self.is_new, self.failure) = (true, None);
         self.connect = Connect::new();
         true
     }

@@ -184,8 +184,12 @@ impl Sink for Client {
         self.socket.is_behind()
     }
 
-    fn lost(&self) -> u64 {
-        self.socket.lost()
+    fn unsent(&self) -> usize {
+        self.socket.unsent()
+    }
+
+    fn forgotten(&mut self) -> usize {
+        self.socket.forgotten()
     }
 
     fn is_closed(&self) -> bool {

@@ -16,7 +16,8 @@ use crate::sys::atomic::{AtomicU64, Ordering, fence};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Counters {
-    /// Events that at least one sink has taken.
+    /// Events that at least one sink has taken. Without those that it lost with a connection, if
+    /// there is no other sink.
     pub written: u64,
     /// Events in memory: on their way to a sink, or retained by the flight recorder.
     pub retained: u64,
@@ -26,8 +27,8 @@ pub struct Counters {
     pub lost_pool: u64,
     /// Events that were lost because they interrupted an emission of their own thread.
     pub lost_reentrant: u64,
-    /// Events that were recorded for a sink and that no sink has taken: it failed, or they were
-    /// overwritten.
+    /// Events that were recorded for a sink and that no sink has taken or kept: it failed, its
+    /// connection broke, or they were overwritten.
     pub lost_sink: u64,
     /// Strings, byte strings and arrays that were truncated to their limit. Their events are not
     /// lost.
@@ -52,9 +53,9 @@ pub struct KindCounters {
 pub struct SinkCounters {
     /// The name of the sink in messages.
     pub name: String,
-    /// Events that the sink has taken.
+    /// Events that the sink has taken and not lost.
     pub written: u64,
-    /// Events that the sink was given and did not take.
+    /// Events that the sink was given and did not take, or that it lost with a connection.
     pub lost: u64,
     /// The first error, if there was one. It may be over by now.
     pub failure: Option<String>,
@@ -196,6 +197,20 @@ pub(crate) fn remember(record: &LaneRecord) {
         sum.fetch_add(counter.load(Ordering::Relaxed), Ordering::Relaxed);
     }
     LANES.free(record);
+    MOVING.fetch_add(1, Ordering::Release);
+}
+
+/// Moves events of a lane that count as written to those that no sink has taken.
+pub(crate) fn take_back(record: &LaneRecord, events: u32) {
+    if events == 0 {
+        return;
+    }
+    let (owner, account, events) = (record.owner(), record.account(), u64::from(events));
+    MOVING.fetch_add(1, Ordering::AcqRel);
+    for written in [&owner.registry.kind(owner.kind).written, &account.written] {
+        written.fetch_sub(events, Ordering::Relaxed);
+    }
+    account.sink.fetch_add(events, Ordering::Relaxed);
     MOVING.fetch_add(1, Ordering::Release);
 }
 

@@ -21,6 +21,10 @@ pub(crate) struct Progress {
     overwritten: u64,
     /// The losses that the stream states already.
     pub(crate) stated: Loss,
+    /// True if the sink has all of a block that was not sealed yet.
+    is_ahead: bool,
+    /// Number of events of the open block that the sink forgot and that count as written.
+    to_take_back: u32,
 }
 
 /// A block, or a part of one, for a sink.
@@ -29,7 +33,33 @@ pub(crate) struct Part<'s> {
     pub(crate) head: [u8; HEADER_LEN],
     pub(crate) payload: &'s [u8],
     /// Number of its events that no earlier reader has.
-    pub(crate) new: u64,
+    pub(crate) new: u32,
+}
+
+/// A block with events or losses of a lane that a sink took and has not sent yet.
+#[derive(Clone, Copy)]
+pub(crate) struct Held {
+    pub(crate) record: &'static LaneRecord,
+    seq: u32,
+    /// Number of the lane's events up to its last one.
+    end: u64,
+    /// Number of its events that no earlier reader has.
+    pub(crate) new: u32,
+    /// True if there was no other sink.
+    is_sole: bool,
+}
+
+impl Held {
+    /// Returns what is to be known of a part.
+    pub(crate) fn of(part: &Part<'_>, is_sole: bool) -> Held {
+        let Part { source, new, .. } = *part;
+        Held { record: source.record, seq: source.header.seq, end: source.end(), new, is_sole }
+    }
+
+    /// Returns the same of a block that only states losses.
+    pub(crate) fn of_losses(record: &'static LaneRecord, lane: &Progress) -> Held {
+        Held { record, seq: lane.seq, end: lane.next, new: 0, is_sole: false }
+    }
 }
 
 impl Progress {
@@ -44,6 +74,14 @@ impl Progress {
         self.next = self.next.max(before);
     }
 
+    /// Leaves a block that is gone, of which the sink may have a part.
+    pub(crate) fn leave(&mut self) {
+        if self.events > 0 {
+            self.seq = self.seq.wrapping_add(1);
+            self.rewind();
+        }
+    }
+
     /// Returns all losses of the lane for this sink.
     pub(crate) fn lost(&self, record: &LaneRecord) -> Loss {
         Loss { sink: self.lost, ..record.lost() }
@@ -53,6 +91,7 @@ impl Progress {
     /// it.
     pub(crate) fn plan<'s>(&mut self, source: &'s Source) -> Option<Part<'s>> {
         if self.has(source) {
+            self.is_ahead &= !source.sealed;
             return None;
         }
         let (len, events) = self.cursor(source.header.seq);
@@ -62,13 +101,36 @@ impl Progress {
         part
     }
 
-    /// Counts the part of a source that the sink does not have as lost.
-    pub(crate) fn lose(&mut self, source: &Source) {
+    /// Counts the part of a source that the sink does not have as lost. Returns how many of these
+    /// events count as written.
+    pub(crate) fn lose(&mut self, source: &Source) -> u32 {
         let (_, events) = self.cursor(source.header.seq);
         self.pass_over(source.overwritten, source.header.before + u64::from(events));
         // Without the events that an earlier reader has.
         self.lost += source.end().saturating_sub(self.next);
+        let to_take_back = self.to_take_back;
         self.advance(source);
+        to_take_back
+    }
+
+    /// Counts the events of a block that the sink took and forgot. Returns how many of them are
+    /// lost and count as written. Those of a block that is still in memory are given again.
+    pub(crate) fn forget(&mut self, block: &Held) -> u32 {
+        // The block that stated the losses may be among the forgotten ones.
+        self.stated = Loss::default();
+        if block.new == 0 {
+            return 0;
+        }
+        let written = if block.is_sole { block.new } else { 0 };
+        if self.seq == block.seq || self.is_ahead && self.seq == block.seq.wrapping_add(1) {
+            (self.seq, self.is_ahead) = (block.seq, false);
+            self.rewind();
+            self.next = self.next.min(block.end.saturating_sub(block.new.into()));
+            self.to_take_back += written;
+            return 0;
+        }
+        self.lost += u64::from(block.new);
+        written
     }
 
     /// Begins the open block again for the next reader, which has nothing of it.
@@ -90,6 +152,7 @@ impl Progress {
     /// Moves on to the end of a source.
     fn advance(&mut self, source: &Source) {
         self.next = source.header.before + u64::from(source.events);
+        (self.is_ahead, self.to_take_back) = (source.is_last && !source.sealed, 0);
         (self.seq, self.len, self.events) = match source.is_last {
             true => (source.header.seq.wrapping_add(1), 0, 0),
             false => (source.header.seq, source.len, source.events),
@@ -115,7 +178,8 @@ impl Progress {
             ..source.header.clone()
         };
         let payload = source.payload(len);
-        let new = source.end().saturating_sub(self.next);
+        // At most the events of the block.
+        let new = source.end().saturating_sub(self.next).min(source.events.into()) as u32;
         Part { source, head: head(&header, payload), payload, new }
     }
 }

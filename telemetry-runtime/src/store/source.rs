@@ -88,6 +88,20 @@ impl Source {
         }
     }
 
+    /// Records that the only sink has lost some of the events that it took.
+    pub(crate) fn take_back(&self, events: u32) {
+        if events == 0 {
+            return;
+        }
+        // SAFETY: as in `of`.
+        let block = unsafe { self.block.as_ref() };
+        let taken = block.taken();
+        let left = taken.saturating_sub(events.into());
+        block.set_taken(left as u32);
+        let kind = self.owner.registry.kind(self.owner.kind);
+        kind.written.fetch_sub(taken - left, Ordering::Relaxed);
+    }
+
     /// Counts where a block's events went, and returns the block to the pool. The caller owns the
     /// block.
     pub(crate) fn settle(&self, wanted: bool) {

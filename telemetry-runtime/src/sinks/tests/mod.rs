@@ -1,6 +1,7 @@
 //! Writes real blocks to sinks, and reads them back.
 
 mod addresses;
+mod backlog;
 mod files;
 mod memory;
 #[cfg(unix)]
