@@ -20,6 +20,7 @@ use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::message::note;
 use crate::term::output::Output;
 use crate::term::progress::Progress;
+use crate::text::path::INSTEAD_OF_LAKE;
 
 const EXAMPLES: &str = "\
 The file is at most 5 MB, for a stream of any size, and opens in a browser without network. It shows what
@@ -72,7 +73,9 @@ impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         let lake = match lake::url(&self.common.input.files) {
             Some(_) if self.against.is_some() => {
-                return Err(Failure::new("--against with a lake, expected a stream or log"));
+                return Err(Failure::new(format!(
+                    "--against with a lake, expected streams or logs; {INSTEAD_OF_LAKE}"
+                )));
             }
             Some(url) => Some(lake::fetch(url, self.host.as_deref(), self.common.filter.times(), context)?),
             None if self.host.is_some() => {

@@ -13,6 +13,7 @@ use tempfile::NamedTempFile;
 
 use crate::term::ended::{Context, Failure};
 use crate::term::installed;
+use crate::text::path::is_lake;
 
 /// The segments of a lake that have events of a host and of some time, as a stream in a file.
 pub(crate) struct Fetched {
@@ -25,9 +26,8 @@ pub(crate) struct Fetched {
 
 /// Returns the address of a lake, if the inputs are one.
 pub(crate) fn url(files: &[PathBuf]) -> Option<&str> {
-    let is_url = |text: &&str| text.starts_with("s3://") || text.starts_with("file:///");
     match files {
-        [only] => only.to_str().filter(is_url),
+        [only] if is_lake(only) => only.to_str(),
         _ => None,
     }
 }

@@ -6,3 +6,12 @@ use std::path::Path;
 pub(crate) fn display(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".to_string() } else { format!("`{}`", path.display()) }
 }
+
+/// Returns true if a path is the address of a lake.
+pub(crate) fn is_lake(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.starts_with("s3://") || text.starts_with("file:///"))
+}
+
+/// The help for a lake in place of a stream.
+pub(crate) const INSTEAD_OF_LAKE: &str =
+    "help: `telemetry-lake stream ADDRESS` writes a stream of a lake, for a file or a pipe";

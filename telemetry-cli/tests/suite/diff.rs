@@ -163,6 +163,18 @@ fn limits_and_exit_codes() {
         (&["p99(PhaseBegin) > +10%"], "before.tel after.tel", 1, "no span `PhaseBegin` in the input"),
         (&["p99(Job) > +10%"], "before.tel after.tel", 1, "cannot check `p99(Job) > +10%`: the first run"),
         (&["p99(Phase) > 10%"], "before.tel after.tel", 2, "a change without a sign"),
+        (
+            &[],
+            "before.tel s3://bucket/prefix",
+            2,
+            "`s3://bucket/prefix` is the address of a lake, expected a",
+        ),
+        (
+            &[],
+            "file:///no/such/store after.tel",
+            2,
+            "`telemetry-lake stream ADDRESS` writes a stream of a lake",
+        ),
         (&["p99(Phase) >"], "before.tel after.tel", 2, "the limit ends here, expected a number"),
     ] {
         check(&folder, limits, files, code, says);

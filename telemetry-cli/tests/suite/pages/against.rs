@@ -87,6 +87,7 @@ fn a_run_before_that_cannot_be_compared() {
             "report --against before.tel --by dpth after.tel -o none.html",
             "report --by depth after.tel -o none.html",
             "report --against before.tel s3://bucket/prefix -o none.html",
+            "report --against s3://bucket/prefix after.tel -o none.html",
         ],
     );
     assert!(!folder.path("none.html").exists());
