@@ -60,6 +60,7 @@ impl<'a> Difference<'a> {
             groups,
             dropped_groups: runs.each_ref().map(|run| run.groups.dropped.groups),
             limits,
+            counts: runs.each_ref().map(RunOf::counts),
         }
     }
 
@@ -95,6 +96,7 @@ fn events_of(runs: [BTreeMap<Name, EventFigures>; 2], seconds: [Option<f64>; 2])
                 per_second: per_second(counts, seconds),
                 bytes: Pair::new(of.map(|of| Some(of.bytes as f64))),
                 test: Test { probability: welch(&intervals[0], &intervals[1]), significant: false },
+                counts: of.map(|of| of.counts.clone()),
             }
         })
         .collect();

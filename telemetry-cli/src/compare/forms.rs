@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 use telemetry_report::figures::distribution::Distribution;
+use telemetry_report::figures::rate::Counts;
 
 use crate::input::verdict::Verdict;
 use crate::text::number_text;
@@ -26,6 +27,9 @@ pub(crate) struct Difference<'a> {
     /// Rare groups that were dropped in each run.
     pub(crate) dropped_groups: [u64; 2],
     pub(crate) limits: Vec<LimitResult>,
+    /// Number of all events in equal intervals of each run.
+    #[serde(skip)]
+    pub(crate) counts: [Counts; 2],
 }
 
 #[derive(Serialize)]
@@ -57,6 +61,9 @@ pub(crate) struct EventDifference {
     pub(crate) bytes: Pair,
     #[serde(flatten)]
     pub(crate) test: Test,
+    /// Number of events in the intervals of each run; none if there is no event.
+    #[serde(skip)]
+    pub(crate) counts: [Vec<u64>; 2],
 }
 
 #[derive(Serialize)]

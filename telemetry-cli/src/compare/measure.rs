@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use telemetry_report::figures::distribution::Distribution;
-use telemetry_report::figures::rate::Rate;
+use telemetry_report::figures::rate::{Counts, Rate};
 use telemetry_report::spans::{self, Gaps, Pairing};
 use telemetry_report::stats::{Count, Tally};
 
@@ -48,7 +48,9 @@ pub(crate) struct EventFigures {
     pub(crate) count: u64,
     pub(crate) bytes: u64,
     rate: Rate,
-    /// Events for each second, in equal intervals of the run.
+    /// Number of events in equal intervals of the run.
+    pub(crate) counts: Vec<u64>,
+    /// Events for each second, in these intervals.
     pub(crate) intervals: Vec<f64>,
 }
 
@@ -109,6 +111,12 @@ impl RunOf<'_> {
         (all, seconds)
     }
 
+    /// Returns the number of all events in equal intervals of the run.
+    pub(crate) fn counts(&self) -> Counts {
+        let whole = self.tally.rate();
+        whole.over(&whole).columns()
+    }
+
     /// Returns the figures of all event types that occurred. All versions of a registry are one.
     pub(crate) fn events(&self) -> BTreeMap<Name, EventFigures> {
         let mut all: BTreeMap<Name, EventFigures> = BTreeMap::new();
@@ -136,6 +144,7 @@ impl RunOf<'_> {
             let inner = counts.counts.get(1..counts.counts.len().saturating_sub(1)).unwrap_or_default();
             let seconds = counts.width_ns as f64 / 1e9;
             of.intervals = inner.iter().map(|count| *count as f64 / seconds).collect();
+            of.counts = counts.counts;
         }
         all
     }

@@ -45,6 +45,12 @@ impl<'a> Compared<'a> {
         let mut difference = serde_json::to_value(&self.difference)?;
         difference["names"] = serde_json::to_value(&self.names)?;
         difference["says"] = serde_json::to_value(self.verdicts.map(Verdict::lines))?;
+        difference["width_ns"] =
+            serde_json::to_value(self.difference.counts.each_ref().map(|of| of.width_ns))?;
+        difference["counts"] = serde_json::to_value(self.difference.counts.each_ref().map(|of| &of.counts))?;
+        for (at, event) in self.difference.events.iter().enumerate() {
+            difference["events"][at]["counts"] = serde_json::to_value(&event.counts)?;
+        }
         let durations = self.difference.spans.iter();
         let durations = durations.map(|span| span.durations.each_ref().map(Option::as_ref)).collect();
         Ok(Against { difference, durations })

@@ -11,7 +11,8 @@ use crate::gather::heat::bucket;
 pub struct Against<'a> {
     /// The object of `telemetry diff --json`, in which the recording is the second run. The page
     /// also has these members of it: `names`, the names of both runs, and `says`, their verdicts as
-    /// lines.
+    /// lines. `counts` has the number of events in equal intervals of both runs, and each element
+    /// of `events` has its own. `width_ns` has the lengths of the intervals.
     pub difference: Json,
     /// The durations of both runs, for each element of the member `spans`.
     pub durations: Vec<[Option<&'a Distribution>; 2]>,

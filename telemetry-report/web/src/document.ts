@@ -75,14 +75,28 @@ export interface Against {
   /** A star needs a probability below this. */
   level: number;
   tests: number;
-  events: ({ event: string; registry: string; count: Pair; per_second: Pair; bytes: Pair } & Tested)[];
+  /** The length of an interval of each run. */
+  width_ns: [number, number];
+  /** Number of all events in the intervals of each run. */
+  counts: [number[], number[]];
+  events: ({
+    event: string;
+    registry: string;
+    count: Pair;
+    per_second: Pair;
+    bytes: Pair;
+    /** As those of all events; empty without one. */
+    counts: [number[], number[]];
+  } & Tested)[];
   spans: ({
     span: string;
     registry: string;
     count: Pair;
     total_ns: Pair;
     p50_ns: Pair;
+    p90_ns: Pair;
     p99_ns: Pair;
+    max_ns: Pair;
   } & Tested)[];
   by: string[];
   groups: { values: string[]; events: Pair; sums: ({ param: string } & Pair)[] }[];

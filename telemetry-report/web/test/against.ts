@@ -30,6 +30,10 @@ export function against(report: Report, stretch: number, isEmpty = false): Again
     return stretch === 0 || now === null ? { ...NONE, b: now } : pair(before(now), now);
   };
   const complete = { complete: true };
+  const interval = Math.max(1, Math.ceil(report.duration / 40));
+  // More and more events until the end.
+  const over = (of: number) =>
+    of === 0 ? [] : Array.from({ length: 40 }, (_, i) => Math.floor((of * (i + 1)) / 820) + (i % 7 === 3 ? 2 : 0));
   return {
     names: [report.inputs[0].slice(0, 200), isEmpty ? "empty.tel" : report.inputs[0].slice(0, 200)],
     says: [
@@ -42,12 +46,15 @@ export function against(report: Report, stretch: number, isEmpty = false): Again
     ],
     level: 0.002,
     tests: 5,
+    width_ns: [interval, interval],
+    counts: [over(before(report.stats.count)), over(has(report.stats.count))],
     events: report.stats.events.map((event, i) => ({
       event: event.event,
       registry: event.registry,
       count: pair(before(event.count), has(event.count)),
       per_second: pair(second(before(event.count)), second(has(event.count))),
       bytes: pair(before(event.bytes), has(event.bytes)),
+      counts: [over(before(event.count)), over(has(event.count))],
       probability: i % 3 === 0 ? null : 0.2,
       significant: false,
     })),
@@ -57,7 +64,9 @@ export function against(report: Report, stretch: number, isEmpty = false): Again
       count: pair(stretch === 0 ? 0 : numbers[i].length, numbers[i].length),
       total_ns: figure(numbers[i], (of) => of.reduce((a, b) => a + b, 0)),
       p50_ns: figure(numbers[i], (of) => at(of, 0.5)),
+      p90_ns: figure(numbers[i], (of) => at(of, 0.9)),
       p99_ns: figure(numbers[i], (of) => at(of, 0.99)),
+      max_ns: figure(numbers[i], (of) => at(of, 1)),
       probability: stretch === 0 ? null : 1e-9,
       significant: i === 1 && stretch !== 0,
     })),

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Pair } from "../src/document";
 import { both, change, hindrance, summary } from "../src/tabs/comparison";
 import { besides } from "../src/tabs/overlay";
+import { perSecond } from "../src/tabs/overtime";
 import { time } from "../src/format";
 import { SAMPLES } from "./sample";
 
@@ -32,6 +33,11 @@ test("the summary counts stars, and says what keeps runs apart", () => {
   assert.equal(hindrance(against), "");
   assert.match(hindrance(SAMPLES.compared_apart().against!), /no type of event in common/);
   assert.match(hindrance(SAMPLES.compared_empty().against!), /^There is no event in empty.tel,/);
+});
+
+test("rates are the counts of intervals by their length", () => {
+  const both = { widths: [500_000_000, 2_000_000_000], counts: [[3, 0], [8, 1, 2]] };
+  assert.deepEqual([0, 1].map((run) => perSecond(both as Parameters<typeof perSecond>[0], run)), [[6, 0], [4, 0.5, 1]]);
 });
 
 test("both runs have the same bars, with each span in one of them", () => {

@@ -20,6 +20,15 @@ fn page(folder: &Folder, name: &str) -> Page {
     Page::read(&folder.path(name), run)
 }
 
+/// Takes the numbers of events by interval out of the page: those of all events, then of each type.
+/// `diff` does not print them.
+fn take_rates(found: &mut Json) -> Vec<Json> {
+    let mut rates = vec![found["counts"].take()];
+    let events = found["events"].as_array_mut().unwrap().iter_mut();
+    rates.extend(events.map(|event| event.as_object_mut().unwrap().remove("counts").unwrap()));
+    rates
+}
+
 /// Checks that the page has the figures of `diff --json`.
 fn check(folder: &Folder, before: &str, after: &str, options: &str) -> Json {
     let run = folder.run(&format!("diff --json {options} {before} {after}"));
@@ -28,14 +37,21 @@ fn check(folder: &Folder, before: &str, after: &str, options: &str) -> Json {
     let made = folder.run(&format!("report --against {before} {options} {after} -o page.html"));
     assert_eq!(made.code, run.code, "{before} {after}: {}", made.stderr);
     let page = page(folder, "page.html");
-    let found = page.document["against"].clone();
+    let mut found = page.document["against"].clone();
+    let rates = take_rates(&mut found);
     for member in ["level", "tests", "events", "spans", "by", "groups", "dropped_groups"] {
         assert_eq!(found[member], expected[member], "{before} {after}: {member}");
     }
+    let count = |list: &Json| list.as_array().unwrap().iter().map(|one| one.as_f64().unwrap()).sum::<f64>();
     for (at, input) in [before, after].into_iter().enumerate() {
         assert_eq!(found["names"][at], input);
-        let count =
-            |list: &Json| list.as_array().unwrap().iter().map(|one| one.as_f64().unwrap()).sum::<f64>();
+        let run = &expected["runs"][at];
+        assert_eq!(count(&rates[0][at]), run["events"].as_f64().unwrap(), "{input}");
+        let length = rates[0][at].as_array().unwrap().len() as f64 * found["width_ns"][at].as_f64().unwrap();
+        assert!(length >= 1e9 * run["seconds"].as_f64().unwrap_or(0.0), "{input}: {length}");
+        for (event, rates) in expected["events"].as_array().unwrap().iter().zip(&rates[1..]) {
+            assert_eq!(count(&rates[at]), event["count"][["a", "b"][at]].as_f64().unwrap(), "{event}");
+        }
         for (span, durations) in
             expected["spans"].as_array().unwrap().iter().zip(found["durations"].as_array().unwrap())
         {
@@ -43,9 +59,9 @@ fn check(folder: &Folder, before: &str, after: &str, options: &str) -> Json {
             assert_eq!(count(&durations[at]["counts"]), number, "{span}");
         }
         for member in ["events", "seconds"] {
-            assert_eq!(found["runs"][at][member], expected["runs"][at][member], "{input}: {member}");
+            assert_eq!(found["runs"][at][member], run[member], "{input}: {member}");
         }
-        let complete = &expected["runs"][at]["completeness"]["complete"];
+        let complete = &run["completeness"]["complete"];
         assert_eq!(found["runs"][at]["completeness"]["complete"], *complete, "{input}");
     }
     found

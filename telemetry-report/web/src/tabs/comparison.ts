@@ -6,6 +6,7 @@ import { count, cut, percent, rate, time } from "../format";
 import type { Tab } from "../view";
 import { selection } from "./common";
 import { overlay, overlaySpark } from "./overlay";
+import { ratesOf, type RunRates } from "./overtime";
 
 export type SpanPair = Against["spans"][number] & { at: number };
 type EventPair = Against["events"][number];
@@ -72,13 +73,18 @@ function star<Row extends Tested>(): Column<Row> {
   };
 }
 
-/** Names the rows. Where several registries have a name, the registry is in front. */
-function named<Row extends { registry: string }>(title: string, of: (row: Row) => string, rows: Row[]): Column<Row> {
+/** Returns the names of rows. Where several registries have a name, the registry is in front. */
+function namesOf<Row extends { registry: string }>(of: (row: Row) => string, rows: Row[]): (row: Row) => string {
   const counts = new Map<string, number>();
   for (const row of rows) counts.set(of(row), (counts.get(of(row)) ?? 0) + 1);
+  return (row) => cut(counts.get(of(row))! > 1 ? `${row.registry}:${of(row)}` : of(row), 60);
+}
+
+/** Names the rows. Where several registries have a name, the registry is in front. */
+function named<Row extends { registry: string }>(title: string, of: (row: Row) => string, rows: Row[]): Column<Row> {
   return {
     title,
-    text: (row) => cut(counts.get(of(row))! > 1 ? `${row.registry}:${of(row)}` : of(row), 60),
+    text: namesOf(of, rows),
     full: (row) => `registry ${cut(row.registry, 80)}`,
   };
 }
@@ -120,16 +126,18 @@ function spansTable(against: Against, rows: SpanPair[]): HTMLElement {
     [
       named("span", (row) => row.span, rows),
       star(),
-      ...figure<SpanPair>("p50", "Half of the spans are at most this long", (row) => row.p50_ns, time, exactNs),
-      ...figure<SpanPair>("p99", "99 % of the spans are at most this long", (row) => row.p99_ns, time, exactNs),
-      ...figure<SpanPair>("total", "Sum of the durations", (row) => row.total_ns, time, exactNs),
-      ...figure<SpanPair>("count", "Number of spans that ended", (row) => row.count, number3, exactNumber),
       {
         title: "distribution",
         doc: "Number of spans by duration, on a log axis: bars now, the line before",
         text: () => "",
         cell: (row) => overlaySpark(against.durations[row.at], `durations of ${cut(row.span, 60)}, before and now`),
       },
+      ...figure<SpanPair>("p50", "Half of the spans are at most this long", (row) => row.p50_ns, time, exactNs),
+      ...figure<SpanPair>("p90", "90 % of the spans are at most this long", (row) => row.p90_ns, time, exactNs),
+      ...figure<SpanPair>("p99", "99 % of the spans are at most this long", (row) => row.p99_ns, time, exactNs),
+      ...figure<SpanPair>("max", "The longest span", (row) => row.max_ns, time, exactNs),
+      ...figure<SpanPair>("total", "Sum of the durations", (row) => row.total_ns, time, exactNs),
+      ...figure<SpanPair>("count", "Number of spans that ended", (row) => row.count, number3, exactNumber),
     ],
     rows,
     {
@@ -158,6 +166,31 @@ function eventsTable(against: Against): HTMLElement {
       footnote: leftOut(against.left_out.events, "types of events"),
     },
   );
+}
+
+/** Makes the picture of rates, and what chooses the event. */
+function ratesPart({ events, counts, width_ns }: Against): HTMLElement[] {
+  if (counts.every((of) => of.length === 0)) return [];
+  const name = namesOf((row: EventPair) => row.event, events);
+  let chosen = -1;
+  const picture = ratesOf(() => ({ widths: width_ns, counts: events[chosen]?.counts ?? counts }) satisfies RunRates);
+  const update = () => {
+    const row = events[chosen];
+    const mean = row ? `, per second ${both(row.per_second, perSecond)}` : "";
+    picture.update(
+      `Rates of ${row ? name(row) : "all events"}${mean}`,
+      element("span", {}, "filled: now (B); line: before (A)"),
+    );
+  };
+  const choose = (at: number) => {
+    chosen = at;
+    update();
+  };
+  const names = events.map((row, at): [number, string] => [at, (row.significant ? "★ " : "") + name(row)]);
+  const picker = element("div", { class: "controls" });
+  replace(picker, selection("event", "compared-event", [[-1, "all events"], ...names], chosen, choose));
+  update();
+  return [picker, picture.node];
 }
 
 function groupsTable(against: Against): HTMLElement | null {
@@ -217,6 +250,7 @@ export function comparisonOf(root: HTMLElement, report: Report): { update(): voi
     chosen = at;
     update();
   };
+  const rates = ratesPart(against);
   const names = shown.map((row, at): [number, string] => [at, (row.significant ? "★ " : "") + cut(row.span, 60)]);
   if (names.length > 0) replace(picker, selection("span", "compared-span", names, chosen, choose));
   root.classList.add("compared");
@@ -230,6 +264,7 @@ export function comparisonOf(root: HTMLElement, report: Report): { update(): voi
       picture && picker,
       picture?.node,
       eventsTable(against),
+      ...rates,
       groupsTable(against),
     ].filter((part): part is HTMLElement => !!part),
   );

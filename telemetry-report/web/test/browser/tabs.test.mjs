@@ -377,5 +377,14 @@ test("a comparison comes first, with what both runs have, and says so if the run
   assert.ok((await page.locator(`${at("compared-durations-table")} tbody tr`).count()) > 3);
   await page.selectOption(at("compared-span"), { index: 0 });
   assert.match(await page.getAttribute(`${at("compared-durations")} canvas`, "aria-label"), /Collect: p50 .* → /);
+  assert.match(await page.textContent(`${at("compared-spans")} thead`), /p50.*p90.*p99.*max/s);
+  const rates = (from) => page.getAttribute(`${at("compared-rates")} canvas`, "aria-label").then(from);
+  await rates((label) => assert.match(label, /Rates of all events/));
+  await page.selectOption(at("compared-event"), { label: "Alloc" });
+  await rates((label) => assert.match(label, /Rates of Alloc, per second 23.6 M\/s → 30.7 M\/s/));
+  await page.locator(`${at("compared-rates")} ${at("twin")}`).click();
+  for (const run of ["a", "b"]) {
+    assert.equal(await page.locator(`${at(`compared-rates-${run}`)} tbody tr`).count(), 40);
+  }
   await close();
 });
