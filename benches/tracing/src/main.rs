@@ -17,7 +17,8 @@ use tracing_subscriber::{Layer, Registry};
 const SPANS: u64 = 200_000;
 const ROUNDS: usize = 5;
 
-const WAYS: [&str; 8] = ["registry", "off", "telemetry", "fmt", "fmt-spans", "json", "chrome", "fastrace"];
+const WAYS: [&str; 10] =
+    ["registry", "off", "telemetry", "fmt", "fmt-ends", "fmt-full", "json", "chrome", "perfetto", "fastrace"];
 
 fn main() {
     let folder = std::env::temp_dir().join(format!("bench-tracing-{}", std::process::id()));
@@ -71,8 +72,13 @@ fn run(way: &str) {
         "off" | "telemetry" => work(Registry::default().with(telemetry_tracing::layer())),
         // A line for each event, with the fields of its spans.
         "fmt" => work(Registry::default().with(fmt().with_writer(file()))),
-        // A line for each new span, entry, exit and end, too: what this project records.
-        "fmt-spans" => {
+        // A line for each new span and its end, too.
+        "fmt-ends" => {
+            let ends = FmtSpan::NEW | FmtSpan::CLOSE;
+            work(Registry::default().with(fmt().with_span_events(ends).with_writer(file())))
+        }
+        // A line for each entry and exit, too: what this project records.
+        "fmt-full" => {
             work(Registry::default().with(fmt().with_span_events(FmtSpan::FULL).with_writer(file())))
         }
         "json" => {
@@ -82,6 +88,10 @@ fn run(way: &str) {
             let (layer, guard) = tracing_chrome::ChromeLayerBuilder::new().file("chrome.out").build();
             work(Registry::default().with(layer.boxed()));
             drop(guard);
+        }
+        "perfetto" => {
+            let layer = tracing_perfetto::PerfettoLayer::new(std::sync::Mutex::new(file()));
+            work(Registry::default().with(layer.with_debug_annotations(true)));
         }
         "fastrace" => fastrace_work(),
         other => panic!("unknown way {other}"),
