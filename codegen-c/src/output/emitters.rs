@@ -113,7 +113,7 @@ fn parameter(registry: &Registry, event: &Event, param: &Param) -> Parameter {
             } else {
                 name.clone()
             };
-            (raw, item, passed, name.clone())
+            (raw, item, passed, format!("TELEMETRY_POINTER_({name})"))
         }
     };
     let mut all = Parameter {
@@ -162,7 +162,7 @@ fn value(registry: &Registry, sort: Sort) -> Value {
             raw: "const void *".to_owned(),
             taken: "const volatile void *".to_owned(),
             pass: "(const void *){}",
-            check: "{}".to_owned(),
+            check: "TELEMETRY_POINTER_({})".to_owned(),
             item_raw: "void *".to_owned(),
             item: "void *".to_owned(),
         },
@@ -175,8 +175,8 @@ fn value(registry: &Registry, sort: Sort) -> Value {
             pass: "(uint8_t){}",
             ..plain("bool", "TELEMETRY_BOOL_({})".to_owned())
         },
-        Sort::String => plain("const char *", "{}".to_owned()),
-        Sort::Bytes => plain("const void *", "{}".to_owned()),
+        Sort::String => plain("const char *", "TELEMETRY_POINTER_({})".to_owned()),
+        Sort::Bytes => plain("const void *", "TELEMETRY_POINTER_({})".to_owned()),
         Sort::Label => Value {
             raw: "uint64_t".to_owned(),
             pass: "{}.number",
