@@ -1,8 +1,9 @@
-//! A program with its own C `malloc`, which emits events, all off, inside a lock.
+//! A program with its own C `malloc`, which emits events: `Alloc` inside its lock, and `Tick`
+//! outside.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use telemetry::telemetry_event;
 
@@ -11,6 +12,8 @@ mod work {}
 
 static LOCK: AtomicBool = AtomicBool::new(false);
 static USED: AtomicUsize = AtomicUsize::new(0);
+static TELLS: AtomicBool = AtomicBool::new(true);
+static EMITTED: AtomicU64 = AtomicU64::new(0);
 
 const SIZE: usize = 64 << 20;
 
@@ -31,6 +34,10 @@ fn allocate(size: usize) -> *mut c_void {
     let at = USED.fetch_add(size, Ordering::Relaxed);
     work::alloc!(at, at, size, 0);
     LOCK.store(false, Ordering::Release);
+    if TELLS.load(Ordering::Relaxed) {
+        EMITTED.fetch_add(1, Ordering::Relaxed);
+        work::tick!();
+    }
     if at + size > SIZE {
         return std::ptr::null_mut();
     }
@@ -74,4 +81,8 @@ fn main() {
     assert!(!at.is_null());
     let threads = std::fs::read_dir("/proc/self/task").expect("threads").count();
     println!("threads {threads}");
+    telemetry::flush();
+    TELLS.store(false, Ordering::Relaxed);
+    telemetry::flush();
+    println!("\nnumber emitted={}", EMITTED.load(Ordering::Relaxed));
 }

@@ -130,6 +130,14 @@ fn with_events_before_main_and_after_the_runtime() {
     assert_eq!(levels, [1, 2, 3].map(Owned::Number));
 }
 
+/// The first event starts threads, for which the C library calls `malloc`. So that event is
+/// interrupted by others of the same lane.
+#[test]
+fn with_a_malloc_that_emits() {
+    let run = Process::new(program("interposed")).env("TELEMETRY_CONTROL", "Tick").run().succeeded();
+    check_complete(&run, run.number("emitted"));
+}
+
 #[test]
 fn with_an_allocator_that_emits() {
     for control in ["all", "Alloc", ""] {

@@ -43,21 +43,18 @@ pub(crate) fn refill(
     need: usize,
 ) -> bool {
     let lane = &view.lanes[kind];
-    match control::list(registry) {
-        Listed::Yes => {}
-        Listed::Later => return false,
-        Listed::No => {
-            if !state::is_over() {
-                counters::lose(Stray::Reentrant);
-            }
+    if lane.record.load(Ordering::Relaxed).is_null() {
+        // Outside of the lane: to start a thread calls the C library's `malloc`. If that is the
+        // program's, it may emit events of this lane, which are recorded first.
+        lane.leave(());
+        let is_on = prepare(registry, index);
+        lane.enter();
+        if !is_on {
             return false;
         }
-    }
-    // The mask begins with all bits set, and has its final value only now. A lane with a record was
-    // here before. Once the mask has changed, the bit that an emitter saw is valid.
-    let is_first = lane.record.load(Ordering::Relaxed).is_null() && !registry.has_changed();
-    if is_first && !registry.is_on(usize::from(index)) {
-        return false;
+        if lane.has_room(need) {
+            return true;
+        }
     }
     let record = match record(view, lane, kind, registry) {
         Ok(record) => record,
@@ -80,6 +77,28 @@ pub(crate) fn refill(
         return false;
     };
     open(view, lane, kind, registry, record, room);
+    true
+}
+
+/// Prepares the first event of a lane: puts the registry into use, and starts the runtime and the
+/// drain's thread if need be. Returns false if the event is off, or after it counts a loss.
+fn prepare(registry: &'static Registry, index: u16) -> bool {
+    match control::list(registry) {
+        Listed::Yes => {}
+        Listed::Later => return false,
+        Listed::No => {
+            if !state::is_over() {
+                counters::lose(Stray::Reentrant);
+            }
+            return false;
+        }
+    }
+    // The mask begins with all bits set, and has its final value only now. Once it has changed
+    // again, the bit that an emitter saw is valid.
+    if !registry.has_changed() && !registry.is_on(usize::from(index)) {
+        return false;
+    }
+    (registry.upcalls().begin_drain)();
     true
 }
 
@@ -109,7 +128,6 @@ fn record<'r>(
         Unattached::Reentrant => Stray::Reentrant,
         Unattached::NoHook => Stray::Pool,
     })?;
-    (registry.upcalls().begin_drain)();
     let record = LANES.claim(&Owner {
         registry,
         kind: registry.def().kinds[kind].bit,

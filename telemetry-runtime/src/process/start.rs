@@ -96,10 +96,16 @@ pub(crate) fn ensure() -> bool {
 
 #[cold]
 fn begin() -> bool {
-    let Some(_inside) = ReentryGuard::enter() else { return false };
+    let Some(inside) = ReentryGuard::enter() else { return false };
     if state::claim() {
-        start();
+        let wants_socket = start();
         state::run();
+        // From here on this thread's events are recorded, also those of a `malloc` that the start
+        // of a thread calls.
+        drop(inside);
+        if wants_socket {
+            drain_thread::begin();
+        }
         return true;
     }
     // Another thread starts the runtime. It may take some milliseconds to reserve space in the ring
@@ -108,9 +114,9 @@ fn begin() -> bool {
     state::is_running()
 }
 
-/// Starts the runtime. Does not allocate: the first event may come from inside the program's
-/// allocator.
-fn start() {
+/// Starts the runtime, without its threads. Returns true if there is to be a control socket. Does
+/// not allocate: the first event may come from inside the program's allocator.
+fn start() -> bool {
     clock::init();
     state::begin();
     let mut config = CONFIG.try_lock().ok();
@@ -160,9 +166,7 @@ fn start() {
         sys::at_process_exit(at_exit);
         fork::begin();
     }
-    if wants_socket {
-        drain_thread::begin();
-    }
+    wants_socket
 }
 
 /// Opens the ring file, if there is to be one.
