@@ -29,9 +29,10 @@ impl Registry {
         format!("telemetry_emit_{}__{}", self.name, snake_case(&event.name))
     }
 
-    /// Returns the symbol of a message, whose first byte is 1 while the message is enabled.
+    /// Returns the symbol of a message, whose first byte is 1 while the message is enabled. It begins
+    /// as that of the mask: a loader reports one missing symbol, which may be either.
     pub fn message_symbol(&self, message: &Message) -> String {
-        format!("telemetry_channel_{}__{}_{:016x}", self.name, message.name, self.callers_hash())
+        format!("{}__{}", self.mask_symbol(), message.name)
     }
 
     /// Returns a hash of the wire form, and of what else decides the bits of the emitters and their
