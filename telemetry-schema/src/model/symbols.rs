@@ -29,8 +29,8 @@ impl Registry {
         format!("telemetry_emit_{}__{}", self.name, snake_case(&event.name))
     }
 
-    /// Returns the symbol of a message, whose first byte is 1 while the message is enabled. It begins
-    /// as that of the mask: a loader reports one missing symbol, which may be either.
+    /// Returns the symbol of a message, whose first byte is 1 while the message is enabled. It
+    /// begins as that of the mask: a loader reports one missing symbol, which may be either.
     pub fn message_symbol(&self, message: &Message) -> String {
         format!("{}__{}", self.mask_symbol(), message.name)
     }

@@ -3,5 +3,6 @@
 mod mapped;
 mod recorded;
 mod server;
+mod sites;
 mod spans;
 mod values;
