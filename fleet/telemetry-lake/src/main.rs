@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use telemetry_lake::chosen::{Written, write_chosen};
 use telemetry_lake::commit::{How, commit_next};
 use telemetry_lake::complete::{complete, time_text};
@@ -76,17 +76,8 @@ enum Command {
         #[arg(value_name = "URL")]
         url: String,
 
-        /// Only events of this host
-        #[arg(long, value_name = "NAME")]
-        host: Option<String>,
-
-        /// Only events from this time, in seconds since 1970
-        #[arg(long, value_name = "SECONDS")]
-        from: Option<u32>,
-
-        /// Only events before this time, in seconds since 1970
-        #[arg(long, value_name = "SECONDS")]
-        until: Option<u32>,
+        #[command(flatten)]
+        chosen: Chosen,
     },
     /// Write the segments of a host and a time to standard output, as one stream
     #[command(after_help = help(
@@ -100,17 +91,8 @@ enum Command {
         #[arg(value_name = "URL")]
         url: String,
 
-        /// Only events of this host
-        #[arg(long, value_name = "NAME")]
-        host: Option<String>,
-
-        /// Only events from this time, in seconds since 1970
-        #[arg(long, value_name = "SECONDS")]
-        from: Option<u32>,
-
-        /// Only events before this time, in seconds since 1970
-        #[arg(long, value_name = "SECONDS")]
-        until: Option<u32>,
+        #[command(flatten)]
+        chosen: Chosen,
     },
     /// Delete rows: of a host, of a session, or of days long ago
     #[command(after_help = help(
@@ -156,10 +138,28 @@ enum Command {
     },
 }
 
-/// Returns times in nanoseconds since 1970.
-fn times(from: Option<u32>, until: Option<u32>) -> std::ops::Range<i64> {
-    let ns = |seconds: u32| i64::from(seconds) * 1_000_000_000;
-    from.map_or(i64::MIN, ns)..until.map_or(i64::MAX, ns)
+/// Which events of a lake a command is about.
+#[derive(Args)]
+struct Chosen {
+    /// Only events of this host
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+
+    /// Only events from this time, in seconds since 1970
+    #[arg(long, value_name = "SECONDS")]
+    from: Option<u32>,
+
+    /// Only events before this time, in seconds since 1970
+    #[arg(long, value_name = "SECONDS")]
+    until: Option<u32>,
+}
+
+impl Chosen {
+    /// Returns the times in nanoseconds since 1970.
+    fn times(&self) -> std::ops::Range<i64> {
+        let ns = |seconds: u32| i64::from(seconds) * 1_000_000_000;
+        self.from.map_or(i64::MIN, ns)..self.until.map_or(i64::MAX, ns)
+    }
 }
 
 fn session(text: &str) -> Result<u64, String> {
@@ -225,10 +225,10 @@ impl Command {
                 println!("{files} files are no longer needed");
                 Ok(ExitCode::SUCCESS)
             }
-            Command::Stream { url, host, from, until } => {
+            Command::Stream { url, chosen } => {
                 let lake = Lake::open(&url).await?;
                 let mut to = std::io::BufWriter::new(std::io::stdout().lock());
-                let written = write_chosen(&lake, host.as_deref(), times(from, until), &mut to).await?;
+                let written = write_chosen(&lake, chosen.host.as_deref(), chosen.times(), &mut to).await?;
                 let flushed = std::io::Write::flush(&mut to);
                 flushed.map_err(|error| LakeError::Other(format!("cannot write: {error}")))?;
                 let Written { segments, gone, .. } = written;
@@ -241,10 +241,9 @@ impl Command {
                 }
                 Ok(ExitCode::from(u8::from(gone > 0)))
             }
-            Command::Complete { url, host, from, until } => {
+            Command::Complete { url, chosen } => {
                 let lake = Lake::open(&url).await?;
-                let times = times(from, until);
-                let found = complete(&lake, host.as_deref(), times).await?;
+                let found = complete(&lake, chosen.host.as_deref(), chosen.times()).await?;
                 for (state, missing) in &found.missing {
                     let lane = missing.lane.map_or_else(|| "-".to_owned(), |lane| lane.to_string());
                     let events = missing.events.map_or_else(|| "?".to_owned(), |events| events.to_string());

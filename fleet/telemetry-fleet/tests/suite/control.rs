@@ -197,7 +197,8 @@ fn an_operator_controls_a_program_that_its_host_allows() {
     let log = daemon.stop();
     assert!(log.contains(&"the collector asked for flush  of `worker`: done".to_owned()), "{log:#?}");
     world.collector.wait_for("an operator asked `worker` of host `h7`: set Secret: not done: ");
-    // It is gone with its connection.
+    // It is gone with its connection, once the collector has noticed that.
+    while world.control(&["--flush", "h7", "worker"]).stderr.contains("the connection of host `h7` ended") {}
     world.refused(&["--flush", "h7", "worker"], "is not connected, or takes no requests");
     assert!(crate::ship::files_in(&world.fleet.host.path("spool/open")).is_empty());
 }

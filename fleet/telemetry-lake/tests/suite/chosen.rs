@@ -23,7 +23,7 @@ fn chosen(lake: &TestLake, host: Option<&str>, times: Range<i64>) -> (Written, V
 }
 
 /// The times of all events of these times, by the wall clock, and what is missing between them.
-fn read(stream: &[u8], times: &Range<i64>) -> (Vec<i64>, u64, String) {
+pub(crate) fn read(stream: &[u8], times: &Range<i64>) -> (Vec<i64>, u64, String) {
     let mut events = Reader::from_slice(stream).order(Order::Stream).events().unwrap();
     let mut found = Vec::new();
     while let Some(event) = events.next().unwrap() {
@@ -32,6 +32,17 @@ fn read(stream: &[u8], times: &Range<i64>) -> (Vec<i64>, u64, String) {
     found.sort_unstable();
     let completeness = events.completeness();
     (found, completeness.missing(), completeness.to_string())
+}
+
+/// The command `telemetry`, if it is built.
+pub(crate) fn telemetry() -> Option<PathBuf> {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/debug/telemetry");
+    let path = std::env::var_os("TELEMETRY_COMMAND").map_or(built, PathBuf::from);
+    if !path.exists() {
+        eprintln!("SKIPPED: no command `telemetry` at {}; TELEMETRY_COMMAND may name it", path.display());
+        return None;
+    }
+    Some(path)
 }
 
 #[test]
@@ -81,12 +92,7 @@ fn only_what_is_needed_is_read() {
 /// `telemetry report` of a lake has the numbers of the report of the stream.
 #[test]
 fn a_report_of_a_lake() {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/debug/telemetry");
-    let telemetry = std::env::var_os("TELEMETRY_COMMAND").map_or(built, PathBuf::from);
-    if !telemetry.exists() {
-        eprintln!("SKIPPED: no command `telemetry` at {}", telemetry.display());
-        return;
-    }
+    let Some(telemetry) = telemetry() else { return };
     let lake = TestLake::new(Format::Delta);
     let streams = streams(&Plan { events: 2000, block_size: 512, ..Plan::default() });
     for (host, stream) in &streams {
