@@ -180,6 +180,7 @@ const ADDED: [(&str, &str, &[SideColumn]); 5] = [
             ("type", Utf8, "the parameter type"),
             ("unit", Utf8, "the unit"),
             DOC,
+            ("counter?", Bool, "whether it is a counter; none in rows of an earlier version"),
         ],
     ),
     (
@@ -317,6 +318,7 @@ fn of_params(
             registry.sort_text(param).as_str().into(),
             param.unit.as_str().into(),
             param.doc.as_str().into(),
+            param.is_counter.into(),
         ]);
     }
 }

@@ -19,7 +19,7 @@ const APPLICATION_ID: i32 = 0x7465_6c65;
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// `PRAGMA user_version`: the version of the tables that every database has.
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 
 /// How long to wait for another writer of the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);

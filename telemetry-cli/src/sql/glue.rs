@@ -19,7 +19,8 @@ pub(super) fn fill(connection: &Connection, schema: &Schema) -> rusqlite::Result
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     let mut event_params = connection.prepare(
-        "INSERT INTO event_param (type, param_index, sort, ident, doc, unit, column_name) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO event_param (type, param_index, sort, ident, doc, unit, column_name, counter)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     let mut values = connection.prepare(
         "INSERT INTO enum_value (registry, type, number, name, doc)
@@ -51,7 +52,16 @@ pub(super) fn fill(connection: &Connection, schema: &Schema) -> rusqlite::Result
             for (index, (param, column)) in (0_i64..).zip(event.params.iter().zip(&place.columns)) {
                 let (sort, column) = (sort(registry, param), &table.columns()[*column].name);
                 let name = param::name(registry, &param.name);
-                event_params.execute(params![code, index, sort, name, param.doc, param.unit, column])?;
+                event_params.execute(params![
+                    code,
+                    index,
+                    sort,
+                    name,
+                    param.doc,
+                    param.unit,
+                    column,
+                    param.is_counter
+                ])?;
             }
         }
         for ty in &registry.types {

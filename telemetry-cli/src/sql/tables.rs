@@ -16,7 +16,7 @@ CREATE TABLE event_kind (name TEXT, description TEXT, enum INTEGER PRIMARY KEY, 
 CREATE TABLE event_type (name TEXT, code INTEGER PRIMARY KEY, used INTEGER, kind INTEGER, registry TEXT,
     number INTEGER, always INTEGER, doc TEXT, table_name TEXT, FOREIGN KEY (kind) REFERENCES event_kind(enum));
 CREATE TABLE event_param (type INTEGER, param_index INTEGER, sort TEXT, ident TEXT, doc TEXT, unit TEXT,
-    column_name TEXT, FOREIGN KEY (type) REFERENCES event_type(code));
+    column_name TEXT, counter INTEGER, FOREIGN KEY (type) REFERENCES event_type(code));
 CREATE TABLE event_log (name TEXT, size INTEGER, modtime INTEGER, completed INTEGER,
     serial INTEGER PRIMARY KEY AUTOINCREMENT, events INTEGER, content TEXT, filter TEXT);
 CREATE TABLE enum_value (registry TEXT, type TEXT, number INTEGER, name TEXT, doc TEXT);

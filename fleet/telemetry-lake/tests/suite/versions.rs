@@ -1,5 +1,7 @@
 //! Versions of a registry in one lake.
 
+use std::collections::BTreeSet;
+
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Facts, Value};
 use telemetry_lake::lake::Format;
@@ -22,7 +24,7 @@ name = "Tick"
 code = 1
 kind = "Work"
 doc = "A tick"
-params = [{ name = "size", sort = "u32", doc = "how much" }, { name = "n", sort = "u64", doc = "a number" }]
+params = [{ name = "size", sort = "u32", doc = "how much" }, { name = "n", sort = "u64", counter = true, doc = "a number" }]
 "#;
 
 /// A stream of one session, with an event of each type.
@@ -113,6 +115,9 @@ fn each_kind_of_change_has_its_place() {
             assert_eq!(values(&lake, "app_Tick_m2", "size"), ["true"]);
             assert_eq!(lake.rows("registry").len(), 5);
             assert_eq!(lake.rows("event_type").len(), 6);
+            let params = lake.rows("event_param");
+            let counters: BTreeSet<_> = params.iter().map(|row| (&*row["name"], &*row["counter"])).collect();
+            assert_eq!(Vec::from_iter(counters), [("n", "true"), ("place", "false"), ("size", "false")]);
             if format == Format::Delta {
                 let wanted = "session lane thread n time_ns time size n_ place place__bytes size_v2 size__bytes day host";
                 let found = columns(&lake, "app_Tick");

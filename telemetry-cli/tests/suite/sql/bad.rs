@@ -69,7 +69,7 @@ fn databases() {
     make("other.db", "CREATE TABLE people (name TEXT); INSERT INTO people VALUES ('Ada')");
     make("marked.db", "PRAGMA application_id = 1196444487; CREATE TABLE layers (name TEXT)");
     assert_eq!(folder.run("sql -o newer.db gc.tel").code, Some(0));
-    make("newer.db", "PRAGMA user_version = 4");
+    make("newer.db", "PRAGMA user_version = 5");
     let names = ["text.db", "short.db", "other.db", "marked.db", "newer.db"];
     let before = names.map(|name| std::fs::read(folder.path(name)).unwrap());
     let lines: Vec<_> = names.iter().map(|name| format!("sql --delete -o {name} gc.tel")).collect();

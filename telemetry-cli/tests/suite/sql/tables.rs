@@ -11,7 +11,7 @@ use telemetry_schema::Sort;
 
 use super::{MANUAL, check, loaded, rows};
 use crate::streams::{
-    begun, blocks, events_blocks, gc, gc_registry, labeled, lossy, two_registries, with_header,
+    GC, START, begun, blocks, events_blocks, gc, gc_registry, labeled, lossy, two_registries, with_header,
 };
 
 /// The MPS's own tables begin with these columns.
@@ -65,6 +65,30 @@ fn tables_begin_as_those_of_the_mps() {
             ("PRAGMA integrity_check", &["ok"]),
         ],
     );
+}
+
+/// Parameters with the mark `counter` have it in the database, too.
+#[test]
+fn counters_are_marked() {
+    let counted = GC.replacen("unit = \"bytes\"", "unit = \"bytes\", counter = true", 1);
+    let registry = telemetry_schema::parse(&counted).unwrap();
+    let all: Vec<_> = registry.events.iter().flat_map(|event| &event.params).collect();
+    let marked: Vec<_> =
+        all.iter().filter(|param| param.is_counter).map(|param| param.name.as_str()).collect();
+    let heartbeat = registry.events.iter().find(|event| event.name == "Heartbeat").unwrap();
+    let (mut writer, lane) = begun(1, START, "gc", &registry);
+    writer.event(lane, heartbeat.code, 10, &[]).unwrap();
+    let folder = loaded(&[("gc.tel", writer.finish().unwrap())]);
+    check(
+        &folder.path("telemetry.db"),
+        &[
+            ("SELECT ident FROM event_param WHERE counter = 1", &marked),
+            ("SELECT count(*) FROM event_param WHERE counter = 0", &[&(all.len() - 1).to_string()]),
+            ("PRAGMA user_version", &["4"]),
+        ],
+    );
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/sql.md");
+    assert!(std::fs::read_to_string(docs).unwrap().contains("the version of these\ntables: 4."));
 }
 
 /// Compares every value of every event with the decoder.
