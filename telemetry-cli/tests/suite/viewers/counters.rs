@@ -1,10 +1,14 @@
 //! Counters in traces: each value of a parameter with the mark `counter`, at its time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde_json::Value as Json;
 use telemetry_decode::Value;
 use telemetry_decode::writer::Lane;
+use telemetry_foreign::known_registry;
+use telemetry_schema::Registry;
+use telemetry_testing::reference;
 
 use super::expected::nanoseconds;
 use super::trace_processor::{folder, query};
@@ -107,22 +111,29 @@ pub(super) fn stream() -> Vec<u8> {
 type Readings = BTreeMap<(String, String), Vec<(i64, f64)>>;
 
 /// Returns the values of all counters by program and name, from `telemetry print`.
-fn expected(folder: &Folder) -> Readings {
-    let registry = telemetry_schema::parse(REGISTRY).unwrap();
+fn expected(folder: &Folder, registry: &Registry, program: impl Fn(&Json) -> String) -> Readings {
     let mut all = Readings::new();
     for line in String::from_utf8(folder.run("print --json stream").stdout).unwrap().lines() {
         let event: Json = serde_json::from_str(line).unwrap();
-        let schema = registry.events.iter().find(|schema| event["event"] == schema.name.as_str()).unwrap();
-        let session = usize::from_str_radix(event["session"].as_str().unwrap(), 16).unwrap();
+        let schema = registry.events.iter().find(|schema| event["event"] == schema.name.as_str());
+        let Some(schema) = schema else { continue };
         let time = nanoseconds(event["time"].as_str().unwrap());
         let before = if event["registry"] == "others" { "others:" } else { "" };
         for param in schema.params.iter().filter(|param| param.is_counter) {
             let name = format!("{before}{}.{}", schema.name, param.name);
-            let of = all.entry((PROGRAMS[session - 1].to_string(), name)).or_default();
+            let of = all.entry((program(&event), name)).or_default();
             of.extend(event["params"][&param.name].as_f64().map(|value| (time, value)));
         }
     }
     all
+}
+
+/// Returns the same of the two sessions.
+fn expected_of_sessions(folder: &Folder) -> Readings {
+    expected(folder, &telemetry_schema::parse(REGISTRY).unwrap(), |event| {
+        let session = usize::from_str_radix(event["session"].as_str().unwrap(), 16).unwrap();
+        PROGRAMS[session - 1].to_string()
+    })
 }
 
 fn check(name: &str, found: &Readings, expected: &Readings) {
@@ -168,9 +179,8 @@ fn check_stats(folder: &Folder, found: &Readings) {
     assert_eq!(compared, 9);
 }
 
-#[test]
-fn chromes_counters_have_the_values_of_the_events() {
-    let folder = Folder::new().with("stream", stream());
+/// Converts the stream to Chrome's JSON. Returns its counters, and the number of its other events.
+fn chrome(folder: &Folder) -> (Readings, u64) {
     assert_eq!(folder.run("convert -o trace.json stream").code, Some(0));
     let trace: Json = serde_json::from_slice(&std::fs::read(folder.path("trace.json")).unwrap()).unwrap();
     let start: i64 = trace["otherData"]["start_ns"].as_str().unwrap().parse().unwrap();
@@ -191,7 +201,30 @@ fn chromes_counters_have_the_values_of_the_events() {
             _ => {}
         }
     }
-    check("trace.json", &found, &expected(&folder));
+    (found, others)
+}
+
+/// Converts the stream to a file, and returns the counters that Perfetto sees in it.
+fn perfetto(engine: &Path, folder: &Folder, file: &str, start: i64) -> Readings {
+    const COUNTERS: &str = "SELECT process.name AS program, counter_track.name, ts, value, unit \
+        FROM counter JOIN process_counter_track AS counter_track ON track_id = counter_track.id \
+        JOIN process USING (upid) ORDER BY ts, counter.id";
+    assert_eq!(folder.run(&format!("convert -o {file} stream")).code, Some(0));
+    let mut found = Readings::new();
+    for row in query(engine, &folder.path(file), &[COUNTERS]) {
+        let time = row["ts"].as_i64().or_else(|| row["ts"].as_str()?.parse().ok()).unwrap() + start;
+        let name = row["name"].as_str().unwrap().trim_end_matches(" value").to_string();
+        let program = row["program"].as_str().unwrap().to_string();
+        found.entry((program, name)).or_default().push((time, row["value"].as_f64().unwrap()));
+    }
+    found
+}
+
+#[test]
+fn chromes_counters_have_the_values_of_the_events() {
+    let folder = Folder::new().with("stream", stream());
+    let (found, others) = chrome(&folder);
+    check("trace.json", &found, &expected_of_sessions(&folder));
     check_stats(&folder, &found);
     let stats = folder.run("stats --json stream").stdout;
     assert_eq!(serde_json::from_slice::<Json>(&stats).unwrap()["count"], others);
@@ -199,23 +232,36 @@ fn chromes_counters_have_the_values_of_the_events() {
 
 #[test]
 fn perfetto_sees_counters_with_the_values_of_the_events() {
-    const COUNTERS: &str = "SELECT process.name AS program, counter_track.name, ts, value, unit \
-        FROM counter JOIN process_counter_track AS counter_track ON track_id = counter_track.id \
-        JOIN process USING (upid) ORDER BY ts, counter.id";
     let Some(engine) = folder() else { return };
     let folder = Folder::new().with("stream", stream());
-    let expected = expected(&folder);
-    for (file, is_json) in [("trace.pftrace", false), ("trace.json", true)] {
-        assert_eq!(folder.run(&format!("convert -o {file} stream")).code, Some(0));
-        let mut found = Readings::new();
-        let start = if is_json { (START + 1) as i64 } else { 0 };
-        for row in query(&engine, &folder.path(file), &[COUNTERS]) {
-            let time = row["ts"].as_i64().or_else(|| row["ts"].as_str()?.parse().ok()).unwrap() + start;
-            let name = row["name"].as_str().unwrap().trim_end_matches(" value").to_string();
-            let program = row["program"].as_str().unwrap().to_string();
-            found.entry((program, name)).or_default().push((time, row["value"].as_f64().unwrap()));
-        }
+    let expected = expected_of_sessions(&folder);
+    for (file, start) in [("trace.pftrace", 0), ("trace.json", (START + 1) as i64)] {
+        let found = perfetto(&engine, &folder, file, start);
         check(file, &found, &expected);
         check_stats(&folder, &found);
+    }
+}
+
+/// The sizes of heaps in logs of GHC and Mono are counters.
+#[test]
+fn counters_of_logs_have_the_values_of_the_events() {
+    for (system, log, counters) in [
+        ("ghc", "small-time-prof.eventlog", &["HeapLive.bytes", "HeapSize.bytes"][..]),
+        ("mono", "v17-small-alloc.mlpd", &["GcResize.size"]),
+    ] {
+        let bytes = reference::folder(system).and_then(|folder| reference::read(&folder.join(log)));
+        let Some(bytes) = bytes else { continue };
+        let stream = Folder::new().with("stream", bytes);
+        let (found, _) = chrome(&stream);
+        let programs: BTreeSet<_> = found.keys().map(|(program, _)| program.clone()).collect();
+        assert_eq!(programs.len(), 1, "{log}: {programs:?}");
+        let program = programs.first().unwrap();
+        let names: Vec<_> = found.keys().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(names, counters, "{log}");
+        let expected = expected(&stream, &known_registry(system).unwrap(), |_| program.clone());
+        check(log, &found, &expected);
+        if let Some(engine) = folder() {
+            check(log, &perfetto(&engine, &stream, "trace.pftrace", 0), &expected);
+        }
     }
 }

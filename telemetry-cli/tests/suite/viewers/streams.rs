@@ -9,9 +9,19 @@ use crate::streams::{
     blocks, drifting, events_blocks, gc, gc_registry, gc_run, labeled, lossy, two_registries,
 };
 
+/// The variable that asks for all reference logs. `.ci/long` sets it.
+const ALL: &str = "TELEMETRY_ALL_LOGS";
+
+/// Systems, the endings of their logs, and the logs that are exported otherwise.
+const LOGS: [(&str, &str, &[&str]); 3] = [
+    ("mps", ".mpsio.log", &["poolncv-cool"]),
+    ("ghc", ".eventlog", &["small-sparks-N2", "small-time-prof"]),
+    ("mono", ".mlpd", &["v17-small-alloc", "v1-small-nocalls-bt"]),
+];
+
 /// A stream or log, and its registry; none where event types are not compared one by one.
 pub(super) struct Sample {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) bytes: Vec<u8>,
     pub(super) registry: Option<Registry>,
     /// Exit code of `convert`.
@@ -26,7 +36,7 @@ pub(super) fn samples() -> Vec<Sample> {
     let mut damaged = whole.clone();
     damaged[start + 150] ^= 1;
     let two_sessions = [gc_run(1).finish().unwrap(), gc_run(2).finish().unwrap()].concat();
-    let sample = |name, bytes, registry, code| Sample { name, bytes, registry, code };
+    let sample = |name: &str, bytes, registry, code| Sample { name: name.to_string(), bytes, registry, code };
     let spans_registry = telemetry_schema::parse(spans::REGISTRY).unwrap();
     let mut samples = vec![
         sample("gc", whole, Some(gc_registry()), 0),
@@ -40,18 +50,17 @@ pub(super) fn samples() -> Vec<Sample> {
         sample("losses", lossy(), Some(gc_registry()), 0),
         sample("damage", damaged, Some(gc_registry()), 1),
     ];
-    let logs = [
-        ("mps", "poolncv-cool.mpsio.log"),
-        ("ghc", "small-sparks-N2.eventlog"),
-        ("ghc", "small-time-prof.eventlog"),
-        ("mono", "v17-small-alloc.mlpd"),
-        ("mono", "v1-small-nocalls-bt.mlpd"),
-    ];
-    for (system, name) in logs {
+    for (system, end, few) in LOGS {
         let Some(folder) = reference::folder(system) else { continue };
-        let Some(bytes) = reference::read(&folder.join(name)) else { continue };
-        assert!(Format::recognize(&bytes).is_some(), "{name}");
-        samples.push(sample(name, bytes, known_registry(system), 0));
+        let names = match std::env::var_os(ALL) {
+            Some(_) => reference::names(&folder, end),
+            None => few.iter().map(|name| name.to_string()).collect(),
+        };
+        for name in names.iter().map(|name| format!("{name}{end}")) {
+            let Some(bytes) = reference::read(&folder.join(&name)) else { continue };
+            assert!(Format::recognize(&bytes).is_some(), "{name}");
+            samples.push(sample(&name, bytes, known_registry(system), 0));
+        }
     }
     samples
 }
