@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
+use telemetry_filter::Condition;
 use telemetry_query::{Engine, FileTables, Recording, Rows};
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
@@ -30,6 +31,7 @@ Examples:
   telemetry query --tables gc.tel
   telemetry query 'SELECT count(*), sum(size) FROM PoolInit' gc.tel
   telemetry query 'SELECT thread, max(duration_ns) FROM span GROUP BY thread' gc.tel
+  telemetry query 'SELECT * FROM lane' --where 'thread == main and time < 1s' gc.tel
   telemetry query 'SELECT * FROM TraceEnd WHERE time_ns < 1000000' --json gc.tel tables/";
 
 /// Answer a query in SQL from streams and Parquet files
@@ -43,8 +45,12 @@ struct Args {
     #[command(flatten)]
     input: InputArgs,
 
+    /// Only events whose values match: `size > 64k and why == Full`; the query selects among them
+    #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse)]
+    condition: Option<Condition>,
+
     /// List the tables and their columns instead
-    #[arg(long, conflicts_with_all = ["csv", "json"])]
+    #[arg(long, conflicts_with_all = ["csv", "json", "condition"])]
     tables: bool,
 
     /// Write comma-separated values, with a line of column names
@@ -99,6 +105,12 @@ fn run(mut args: Args, context: &mut Context) -> Ended {
         }
     }
     args.input.files = streams;
+    if args.condition.is_some() && !files.is_empty() {
+        let help = "help: use WHERE in the query";
+        return Err(Failure::new(format!(
+            "--where selects events of streams, not rows of Parquet files; {help}"
+        )));
+    }
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = args.threads.unwrap_or_else(all);
     let has_streams = !args.input.files.is_empty() || files.is_empty();
@@ -106,7 +118,7 @@ fn run(mut args: Args, context: &mut Context) -> Ended {
     let recording = match &opened {
         Some(opened) => {
             read.extend(opened.paths());
-            let source = Box::new(opened.source(&args.input)?);
+            let source = Box::new(opened.source(&args.input, args.condition.as_ref())?);
             Some(Arc::new(Recording::open(source, threads).map_err(Failure::new)?))
         }
         None => None,

@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use telemetry_decode::blocks::Index;
+use telemetry_decode::condition::Condition;
 use telemetry_decode::{Events, Filter, Order};
 use telemetry_query::{Read, Source};
 
@@ -22,6 +24,7 @@ pub(crate) struct Opened {
 /// Inputs that can be read again and again.
 struct Again {
     inputs: Inputs,
+    condition: Option<Arc<dyn Condition>>,
     /// The copy of a pipe. Its name in the inputs is valid while it is open.
     _copy: Option<File>,
 }
@@ -32,14 +35,20 @@ impl Opened {
         Ok(Opened { inputs: args.inputs()?, is_strict: args.strict })
     }
 
-    /// Returns the inputs for tables. Copies pipes to a temporary file.
-    pub(crate) fn source(&self, args: &InputArgs) -> Result<impl Source + use<>, Failure> {
+    /// Returns the inputs for tables, with those events that meet a condition. Copies pipes to a
+    /// temporary file.
+    pub(crate) fn source(
+        &self,
+        args: &InputArgs,
+        condition: Option<&telemetry_filter::Condition>,
+    ) -> Result<impl Source + use<>, Failure> {
+        let condition = condition.map(|condition| Arc::new(condition.clone()) as _);
         if self.inputs.are_files() {
-            return Ok(Again { inputs: args.inputs()?, _copy: None });
+            return Ok(Again { inputs: args.inputs()?, condition, _copy: None });
         }
         let copy = self.inputs.spool()?;
         let inputs = Inputs::new(vec![name(&copy)?], args.registries.load()?).of_format(args.format);
-        Ok(Again { inputs, _copy: Some(copy) })
+        Ok(Again { inputs, condition, _copy: Some(copy) })
     }
 
     /// Returns the files that are read.
@@ -81,7 +90,10 @@ impl Opened {
 
 impl Source for Again {
     fn events(&self, order: Order, filter: Filter) -> Result<Events<'static>, String> {
-        self.inputs.events(order, filter).map_err(|failure| failure.to_string())
+        // The engine's own filters have no condition.
+        self.inputs
+            .events(order, filter.condition(self.condition.clone()))
+            .map_err(|failure| failure.to_string())
     }
 
     fn index(&self) -> Result<Option<Index>, String> {

@@ -179,3 +179,49 @@ fn decimal(line: &str) -> String {
     };
     line.split(',').map(field).collect::<Vec<_>>().join(",")
 }
+
+/// A condition selects events for all tables, and a wrong one is told before anything is read.
+#[test]
+fn conditions() {
+    let folder = Folder::new().with("gc.tel", gc());
+    assert_eq!(folder.telemetry("parquet -d tables gc.tel").code, Some(0));
+    for (sql, args, code, stdout, says) in [
+        (
+            "SELECT count(*) AS n FROM PoolInit",
+            "size>4k gc.tel",
+            0,
+            "n\n2\n",
+            "complete: 2 events, 21 filtered out;",
+        ),
+        (
+            "SELECT sum(events) AS n FROM lane",
+            "size>4k gc.tel",
+            0,
+            "n\n2\n",
+            "complete: 2 events, 21 filtered out;",
+        ),
+        (
+            "SELECT count(*) AS n FROM PoolInit WHERE level > 1",
+            "size>4k gc.tel",
+            0,
+            "n\n1\n",
+            "complete: 2 events",
+        ),
+        ("SELECT 1 FROM PoolInit", "siez>4k gc.tel", 2, "", "in --where: no parameter `siez`"),
+        (
+            "SELECT 1 FROM span",
+            "duration>5 gc.tel",
+            2,
+            "",
+            "`duration` is a field of spans, but this condition is one",
+        ),
+        ("SELECT 1 FROM session", "siez>4k gc.tel", 2, "", "help: did you mean `size`?"),
+        ("--tables", "size>4k gc.tel", 2, "", "'--tables' cannot be used with '--where"),
+        ("SELECT 1 FROM PoolInit", "size> gc.tel", 2, "", "the condition ends here, expected"),
+        ("SELECT 1 FROM PoolInit", "size>4k tables", 2, "", "not rows of Parquet files; help: use WHERE"),
+    ] {
+        let run = folder.query(sql, &format!("--where {args}"));
+        assert_eq!((run.code, run.stdout.as_str()), (Some(code), stdout), "{sql} {args}: {}", run.stderr);
+        assert!(run.stderr.contains(says), "{sql} {args}: {}", run.stderr);
+    }
+}
