@@ -4,7 +4,7 @@ Usage: compare.py TELEMETRY TELEMETRY_LAKE DIR
 
 DIR has a folder for each case, with `streams` and the `store` of their segments. Each store becomes
 a lake with Delta and one without. The engines without a reader of Delta take the files that
-`deltalake` names, as docs/lake.md says.
+`deltalake` names, as docs/lake.md says. `statements.py` has the statements of that page.
 """
 
 import json
@@ -134,12 +134,14 @@ def with_chdb(root):
     session.query("CREATE DATABASE lake")
     session.query("USE lake")
     session.query("SET use_hive_partitioning = 1, schema_inference_mode = 'union', schema_inference_use_cache_for_file = 0")
+    # It opens no table of Delta elsewhere.
+    os.chdir(root)
     for name in TABLES:
         folder = root / "tables" / name
-        files = [str(pathlib.Path(file).relative_to(folder)) for file in files_of(root, name)]
-        # Braces around one name are no pattern here.
-        pattern = files[0] if len(files) == 1 else f"{{{','.join(files)}}}"
-        session.query(f"CREATE VIEW {name} AS SELECT * FROM file('{folder}/{pattern}', Parquet)")
+        if (folder / "_delta_log").exists():
+            session.query(f"CREATE TABLE {name} ENGINE = DeltaLakeLocal('{folder}')")
+        else:
+            session.query(f"CREATE VIEW {name} AS SELECT * FROM file('{folder}/**/*.parquet', Parquet)")
     found = {}
     for name, query in QUERIES.items():
         text = session.query(query, "JSONCompact").bytes().decode()
@@ -201,7 +203,7 @@ def run(*args, codes=(0,)):
 
 
 def main():
-    telemetry, lake, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]).resolve()
+    telemetry, lake, folder = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
     here = pathlib.Path(__file__).resolve()
     sys.path.insert(0, str(here.parents[3] / "spark"))
     sys.path.insert(0, str(here.parents[4] / "codegen-python" / "python"))
