@@ -5,6 +5,7 @@
 #include <x86intrin.h>
 
 #include "barectf.h"
+#include "fields.h"
 
 enum { PACKET = 64 << 10 };
 
@@ -31,16 +32,10 @@ static void close_packet(void *data) {
     barectf_main_close_packet(&context);
 }
 
-static inline uint64_t opaque(uint64_t value) {
-    __asm__ volatile("" : "+r"(value));
-    return value;
-}
-
 __attribute__((noinline)) static void telemetry_hot_loop(uint64_t events) {
     for (uint64_t i = 0; i < events; i++) {
-        uint64_t n = opaque(i);
-        barectf_trace_alloc(&context, UINT64_C(0x7f3a00000000) + n * 64,
-            UINT64_C(0x558100000000) + ((n * 0x9E37) & 0xffffff), 16 + (n & 0xfff), (uint32_t)(n & 7));
+        FIELDS(i);
+        barectf_trace_alloc(&context, (uintptr_t)pointer, (uintptr_t)address, size, level);
     }
 }
 

@@ -4,23 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fields.h"
 #include "telemetry.h"
 #include "work.h"
 
 static const char *const NAMES[] = {"page-fault-00000", "page-fault-00001", "alloc-slab-00002", "free-block-00003"};
-
-/* Hides a value from the optimizer at no cost, as in benches/common. */
-static inline uint64_t opaque(uint64_t value) {
-    __asm__ volatile("" : "+r"(value));
-    return value;
-}
-
-#define FIELDS(i) \
-    uint64_t n = opaque(i); \
-    void *pointer = (void *)(uintptr_t)(UINT64_C(0x7f3a00000000) + n * 64); \
-    void *address = (void *)(uintptr_t)(UINT64_C(0x558100000000) + ((n * 0x9E37) & 0xffffff)); \
-    uint64_t size = 16 + (n & 0xfff); \
-    uint32_t level = (uint32_t)(n & 7)
 
 __attribute__((noinline)) static void telemetry_hot_loop(const char *work, uint64_t events) {
     if (strcmp(work, "loop") == 0) {
