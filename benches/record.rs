@@ -328,7 +328,7 @@ fn telemetry_hot_loop(work: &str, n: u64) {
             // What the events below need of `fields`, in registers, as benches/c/loop.c has it.
             for i in 0..n {
                 let (pointer, address, size, level, _) = fields(i);
-                [pointer, address, size, u64::from(level)].map(opaque);
+                let _ = [pointer, address, size, u64::from(level)].map(opaque);
             }
         }
         "inherit" => {
