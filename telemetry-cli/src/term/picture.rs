@@ -5,14 +5,17 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGQUIT, SIGTSTP, SIGWINCH};
+use libc::{SIGALRM, SIGPROF, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU};
 
 use super::ended::Failure;
 use super::native::{self, Modes};
 use super::screen;
+
+/// Signals that end this process, beside interrupts. Limits of processor time and timers send some.
+const FATAL: [i32; 7] = [SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU];
 
 /// How a line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +37,8 @@ pub(crate) struct Picture {
     waker: UnixStream,
     /// Signals that came.
     stopped: Arc<AtomicBool>,
-    quit: Arc<AtomicBool>,
+    /// The number of a fatal one, or 0.
+    fatal: Arc<AtomicUsize>,
     /// The lines on the screen.
     lines: Vec<Line>,
     size: (u16, u16),
@@ -74,10 +78,14 @@ impl Picture {
         for end in [&wake, &waker] {
             end.set_nonblocking(true).map_err(failed)?;
         }
-        let (stopped, quit) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+        let (stopped, fatal) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
         signal_hook::flag::register(SIGTSTP, Arc::clone(&stopped)).map_err(failed)?;
-        signal_hook::flag::register(SIGQUIT, Arc::clone(&quit)).map_err(failed)?;
-        for signal in [SIGWINCH, SIGTSTP, SIGQUIT] {
+        let fatals: Vec<_> = FATAL.into_iter().filter(|signal| !native::ignores(*signal)).collect();
+        for signal in &fatals {
+            let number = usize::try_from(*signal).unwrap_or_default();
+            signal_hook::flag::register_usize(*signal, Arc::clone(&fatal), number).map_err(failed)?;
+        }
+        for signal in [SIGWINCH, SIGTSTP].into_iter().chain(fatals) {
             let end = waker.try_clone().map_err(failed)?;
             signal_hook::low_level::pipe::register(signal, end).map_err(failed)?;
         }
@@ -85,7 +93,7 @@ impl Picture {
         screen::enter(terminal, modes).map_err(failed)?;
         let is_colored = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
         let size = (0, 0);
-        let mut picture = Picture { keys, wake, waker, stopped, quit, lines: Vec::new(), size, is_colored };
+        let mut picture = Picture { keys, wake, waker, stopped, fatal, lines: Vec::new(), size, is_colored };
         picture.measure();
         Ok(picture)
     }
@@ -118,9 +126,10 @@ impl Picture {
             let mut bytes = [0; 256];
             while (&self.wake).read(&mut bytes).is_ok_and(|read| read == bytes.len()) {}
         }
-        if self.quit.load(Ordering::Relaxed) {
+        let fatal = self.fatal.load(Ordering::Relaxed);
+        if fatal != 0 {
             screen::leave();
-            native::die_of(SIGQUIT);
+            native::die_of(i32::try_from(fatal).unwrap_or(SIGQUIT));
         }
         if self.stopped.swap(false, Ordering::Relaxed) {
             self.stop()?;

@@ -74,6 +74,8 @@ fn every_exit_restores_the_terminal() {
         ("SIGHUP", b"", Some(libc::SIGHUP), None),
         ("Ctrl-\\", b"\x1c", None, Some(libc::SIGQUIT)),
         ("SIGQUIT", b"", Some(libc::SIGQUIT), Some(libc::SIGQUIT)),
+        ("SIGUSR1", b"", Some(libc::SIGUSR1), Some(libc::SIGUSR1)),
+        ("SIGXCPU", b"", Some(libc::SIGXCPU), Some(libc::SIGXCPU)),
     ] {
         let mut showing = Showing::start(&mut folder.command("top gc.tel"), "TraceStart");
         showing.terminal.press(keys);
