@@ -1,8 +1,12 @@
 //! System calls on processes that the standard library does not have.
 #![allow(unsafe_code)]
 
+use std::ffi::{CStr, OsStr};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,9 +159,11 @@ impl Modes {
         }
     }
 
-    /// Returns the modes in which each key is read at once and not shown. Keys still make signals.
+    /// Returns the modes in which each key is read at once and not shown. Keys still make signals,
+    /// but none stops output.
     pub(super) fn by_key(mut self) -> Modes {
         self.0.c_lflag &= !(libc::ICANON | libc::ECHO);
+        self.0.c_iflag &= !libc::IXON;
         self.0.c_cc[libc::VMIN] = 1;
         self.0.c_cc[libc::VTIME] = 0;
         self
@@ -172,21 +178,50 @@ pub(super) fn size(terminal: &impl AsRawFd) -> Option<(u16, u16)> {
     (failed == 0 && size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col, size.ws_row))
 }
 
-/// Waits until one of two descriptors can be read, or the time is over.
+/// Opens a terminal once more, for writing without waiting. Programs that share the terminal still
+/// wait.
+pub(super) fn without_waiting(terminal: &impl AsRawFd) -> io::Result<File> {
+    let mut name = [0; 128];
+    // SAFETY: the buffer is our own, and its length is right.
+    let failed = unsafe { libc::ttyname_r(terminal.as_raw_fd(), name.as_mut_ptr().cast(), name.len()) };
+    if failed != 0 {
+        return Err(io::Error::from_raw_os_error(failed));
+    }
+    let name = CStr::from_bytes_until_nul(&name).map_err(io::Error::other)?;
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    File::options().write(true).custom_flags(flags).open(OsStr::from_bytes(name.to_bytes()))
+}
+
+/// Waits until a terminal takes output. Returns false if the time is over before.
+pub(super) fn wait_for_room(terminal: &impl AsRawFd, most: std::time::Duration) -> io::Result<bool> {
+    let [_, _, has_room] = wait_for([&-1, &-1], Some(terminal), most)?;
+    Ok(has_room)
+}
+
+/// Discards output that a terminal has not shown yet.
+pub(super) fn discard_output(terminal: &impl AsRawFd) {
+    // SAFETY: changes nothing of this process. A terminal that is gone has no output.
+    unsafe { libc::tcflush(terminal.as_raw_fd(), libc::TCOFLUSH) };
+}
+
+/// Waits until one of two descriptors can be read, a third one can be written, or the time is over.
 pub(super) fn wait_for(
-    a: &impl AsRawFd,
-    b: &impl AsRawFd,
+    to_read: [&dyn AsRawFd; 2],
+    to_write: Option<&dyn AsRawFd>,
     most: std::time::Duration,
-) -> io::Result<[bool; 2]> {
-    let of = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    let mut both = [of(a.as_raw_fd()), of(b.as_raw_fd())];
+) -> io::Result<[bool; 3]> {
+    let of = |fd, events| libc::pollfd { fd, events, revents: 0 };
+    let [a, b] = to_read.map(|of| of.as_raw_fd());
+    // The system ignores negative numbers.
+    let to_write = to_write.map_or(-1, |of| of.as_raw_fd());
+    let mut all = [of(a, libc::POLLIN), of(b, libc::POLLIN), of(to_write, libc::POLLOUT)];
     let most = i32::try_from(most.as_millis()).unwrap_or(i32::MAX);
     // SAFETY: the array is our own, and its length is right.
-    if unsafe { libc::poll(both.as_mut_ptr(), 2, most) } < 0 {
+    if unsafe { libc::poll(all.as_mut_ptr(), 3, most) } < 0 {
         let error = io::Error::last_os_error();
-        return if error.kind() == io::ErrorKind::Interrupted { Ok([false; 2]) } else { Err(error) };
+        return if error.kind() == io::ErrorKind::Interrupted { Ok([false; 3]) } else { Err(error) };
     }
-    Ok(both.map(|one| one.revents != 0))
+    Ok(all.map(|one| one.revents != 0))
 }
 
 /// Stops this process until it is continued.

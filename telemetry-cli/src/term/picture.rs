@@ -32,6 +32,9 @@ pub(crate) type Line = (Look, String);
 /// The picture.
 pub(crate) struct Picture {
     keys: File,
+    terminal: File,
+    /// What the terminal has not taken yet.
+    rest: Vec<u8>,
     /// Signals and other threads write to the other end.
     wake: UnixStream,
     waker: UnixStream,
@@ -68,7 +71,7 @@ impl Picture {
             return Err(Failure::new(format!("the terminal has no cursor, as TERM says; help: {instead}")));
         }
         let failed = |error: io::Error| Failure::new(format!("cannot use the terminal: {error}"));
-        let terminal = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(failed)?);
+        let terminal = terminal().map_err(failed)?;
         let keys = match io::stdin() {
             stdin if stdin.is_terminal() => File::from(stdin.as_fd().try_clone_to_owned().map_err(failed)?),
             _ => File::open("/dev/tty").map_err(failed)?,
@@ -90,10 +93,12 @@ impl Picture {
             signal_hook::low_level::pipe::register(signal, end).map_err(failed)?;
         }
         screen::leave_at_panic();
-        screen::enter(terminal, modes).map_err(failed)?;
+        screen::enter(terminal.try_clone().map_err(failed)?, modes).map_err(failed)?;
         let is_colored = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
         let size = (0, 0);
-        let mut picture = Picture { keys, wake, waker, stopped, fatal, lines: Vec::new(), size, is_colored };
+        let (lines, rest) = (Vec::new(), Vec::new());
+        let mut picture =
+            Picture { keys, terminal, rest, wake, waker, stopped, fatal, lines, size, is_colored };
         picture.measure();
         Ok(picture)
     }
@@ -121,7 +126,8 @@ impl Picture {
     /// # Errors
     /// If the terminal is gone.
     pub(crate) fn wait(&mut self, most: Duration) -> io::Result<Vec<u8>> {
-        let [has_keys, is_woken] = native::wait_for(&self.keys, &self.wake, most)?;
+        let to_write = if self.rest.is_empty() { None } else { Some(&self.terminal as _) };
+        let [has_keys, is_woken, has_room] = native::wait_for([&self.keys, &self.wake], to_write, most)?;
         if is_woken {
             let mut bytes = [0; 256];
             while (&self.wake).read(&mut bytes).is_ok_and(|read| read == bytes.len()) {}
@@ -135,6 +141,9 @@ impl Picture {
             self.stop()?;
         }
         self.measure();
+        if has_room {
+            self.write_rest()?;
+        }
         if !has_keys {
             return Ok(Vec::new());
         }
@@ -151,14 +160,25 @@ impl Picture {
     fn stop(&mut self) -> io::Result<()> {
         screen::leave();
         native::stop_self();
-        let terminal = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        let terminal = terminal()?;
         let modes = Modes::of(&terminal)?;
         self.lines.clear();
+        self.rest.clear();
         screen::enter(terminal, modes)
     }
 
-    /// Draws lines, each cut to the width. Only what has changed is written.
+    fn write_rest(&mut self) -> io::Result<()> {
+        let written = screen::write(&self.rest)?;
+        self.rest.drain(..written);
+        Ok(())
+    }
+
+    /// Draws lines, each cut to the width. Only what has changed is written. While the terminal has
+    /// not taken the picture before, there is no new one.
     pub(crate) fn draw(&mut self, lines: &[Line]) -> io::Result<()> {
+        if !self.rest.is_empty() {
+            return self.write_rest();
+        }
         let (columns, rows) = self.size;
         let mut out = Vec::new();
         let empty = (Look::Plain, String::new());
@@ -188,7 +208,8 @@ impl Picture {
             kept.push(empty);
         }
         self.lines = kept;
-        screen::write(&out)
+        self.rest = out;
+        self.write_rest()
     }
 }
 
@@ -196,6 +217,12 @@ impl Drop for Picture {
     fn drop(&mut self) {
         screen::leave();
     }
+}
+
+/// Opens the terminal. If it cannot be opened by name, writing waits for it.
+fn terminal() -> io::Result<File> {
+    native::without_waiting(&io::stdout())
+        .or_else(|_| io::stdout().as_fd().try_clone_to_owned().map(File::from))
 }
 
 /// Returns columns and rows of standard output, if it is a terminal.

@@ -4,10 +4,13 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::screen::Screen;
 
@@ -24,6 +27,8 @@ pub(crate) struct Terminal {
     keys: File,
     written: Arc<Mutex<Vec<u8>>>,
     reading: JoinHandle<()>,
+    /// Nothing is to be read, and nothing is being read.
+    frozen: Arc<[AtomicBool; 2]>,
     columns: u16,
     /// The modes before the command began.
     pub(crate) modes_before: String,
@@ -54,9 +59,15 @@ impl Terminal {
         drop(slave);
         let written = Arc::new(Mutex::new(Vec::new()));
         let (mut from, into) = (master.try_clone().unwrap(), Arc::clone(&written));
+        let frozen = Arc::<[AtomicBool; 2]>::default();
+        let states = Arc::clone(&frozen);
         let reading = std::thread::spawn(move || {
             let mut piece = [0; 4096];
             loop {
+                while states[0].load(Ordering::Relaxed) {
+                    states[1].store(true, Ordering::Relaxed);
+                    std::thread::sleep(Duration::from_millis(1));
+                }
                 match from.read(&mut piece) {
                     Ok(0) => break,
                     Ok(len) => into.lock().unwrap().extend_from_slice(&piece[..len]),
@@ -66,7 +77,26 @@ impl Terminal {
                 }
             }
         });
-        (Terminal { keys: master, written, reading, columns, modes_before }, child)
+        (Terminal { keys: master, written, reading, frozen, columns, modes_before }, child)
+    }
+
+    /// Reads nothing from now on, as a dead connection does, and fills the terminal's buffer.
+    pub(crate) fn freeze(&self, child: u32) {
+        self.frozen[0].store(true, Ordering::Relaxed);
+        let mut options = File::options();
+        options.write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+        let mut terminal = options.open(format!("/proc/{child}/fd/1")).unwrap();
+        // The reader takes one more piece.
+        while !self.frozen[1].load(Ordering::Relaxed) {
+            let _ = terminal.write(b" ");
+        }
+        while terminal.write(&[b' '; 4096]).is_ok() {}
+        while terminal.write(b" ").is_ok() {}
+    }
+
+    /// Reads again.
+    pub(crate) fn thaw(&self) {
+        self.frozen[0].store(false, Ordering::Relaxed);
     }
 
     /// Presses keys.

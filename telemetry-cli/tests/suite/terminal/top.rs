@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
 
+use super::PATIENCE;
 use super::pty::{Shown, Terminal};
 use super::screen::Screen;
 use crate::processes::programs::{emit, emitted, signal};
@@ -87,6 +89,30 @@ fn every_exit_restores_the_terminal() {
         // The verdict is on the usual screen, without a picture.
         assert_eq!(left.contains(" has no end"), dies_of.is_none(), "{how}: {left}");
         assert!(!left.contains("per second"), "{how}: {left}");
+    }
+}
+
+/// A terminal that takes no output, such as one behind a dead connection, keeps no signal from
+/// ending the command.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_stuck_terminal_is_restored() {
+    let folder = open_file();
+    for (number, dies_of) in [(libc::SIGTERM, None), (libc::SIGQUIT, Some(libc::SIGQUIT))] {
+        let mut showing = Showing::start(&mut folder.command("top gc.tel"), "TraceStart");
+        let pid = showing.child.id();
+        showing.terminal.freeze(pid);
+        // The whole picture is to be drawn.
+        showing.terminal.resize(100, 40);
+        signal(pid, number);
+        let since = Instant::now();
+        while showing.child.try_wait().unwrap().is_none() {
+            assert!(since.elapsed() < PATIENCE, "signal {number} does not end it");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        showing.terminal.thaw();
+        let (status, left) = showing.ended("a stuck terminal");
+        assert_eq!(status.signal(), dies_of, "{left}");
     }
 }
 
