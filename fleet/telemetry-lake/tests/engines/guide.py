@@ -1,0 +1,66 @@
+"""The guide of docs/fleet.md, from certificates to an answer of Spark, word for word.
+
+Usage: guide.py PAGE PROGRAMS
+
+PROGRAMS has `telemetry-fleet` and `telemetry-lake`, which the first command of the guide installs.
+The environment of Python that the guide makes is the one that runs this, which has its packages.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+#: The most commands of the guide, and seconds for all of them.
+MOST, LONGEST = 15, 500
+
+
+def main():
+    page, programs = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
+    for tool in ("java", "openssl", "bash"):
+        if shutil.which(tool) is None:
+            print(f"SKIPPED: no {tool}; the guide of {page.name} is not run")
+            return
+    section = page.read_text().split("\n## Try it on one machine\n")[1].split("\n## ")[0]
+    fence = section.split("```sh\n")[1].split("```")[0]
+    commands = fence.replace("\\\n", "").splitlines()
+    assert len(commands) <= MOST, f"{len(commands)} commands"
+    install, _, rest = fence.partition("\n")
+    assert "cargo install" in install, install
+    demo = page.parents[1] / "target" / "demo"
+    shutil.rmtree(demo, ignore_errors=True)
+    demo.mkdir(parents=True)
+    (demo / "venv").symlink_to(sys.prefix)
+    path = f"{programs}:{os.environ['PATH']}"
+    # In a session of its own, so that all of it can be ended.
+    bash = subprocess.Popen(
+        ["bash", "-e", "-c", "trap 'kill $(jobs -p)' EXIT\n" + rest],
+        cwd=page.parents[1],
+        env={**os.environ, "PATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        said, _ = bash.communicate(timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        os.killpg(bash.pid, signal.SIGKILL)
+        raise
+    assert bash.returncode == 0, said
+    answer, verdict, _ = said.partition("complete: all sessions have ended\n")
+    assert verdict, said
+    counts = [json.loads(line) for line in answer.splitlines()[-3:]]
+    assert [row["host"] for row in counts] == ["h1", "h2", "h3"], said
+    assert all(row["spans"] > 0 for row in counts), counts
+    (demo / "venv").unlink()
+    shutil.rmtree(demo)
+    print(f"{len(commands) - 1} commands of the guide are run")
+
+
+if __name__ == "__main__":
+    main()
