@@ -117,12 +117,18 @@ impl<'a> Cursor<'a> {
         let delta = match self.rest.split_first() {
             Some((&byte, rest)) if byte & 1 != 0 => {
                 self.rest = rest;
-                SHORT_DELTAS[usize::from(byte)]
+                Cursor::short_delta(byte)
             }
             _ => self.signed()?,
         };
         *slot = slot.wrapping_add(delta as u64);
         Ok(*slot)
+    }
+
+    /// Returns the distance that one byte encodes. Such bytes are odd.
+    #[inline(always)]
+    pub fn short_delta(byte: u8) -> i64 {
+        SHORT_DELTAS[usize::from(byte)]
     }
 
     /// Reads an unsigned number into a narrower type.

@@ -13,6 +13,14 @@ use crate::values::raw::Raw;
 /// The maximum number of events in a batch.
 const MAX_EVENTS: usize = 64;
 
+/// What follows the events that were taken.
+#[derive(PartialEq, Eq)]
+enum Next {
+    /// An event of which each value probably takes one byte, because it was so before.
+    Short,
+    Any,
+}
+
 /// The number of events for which a new batch has memory.
 const FIRST_EVENTS: usize = 8;
 
@@ -179,8 +187,7 @@ fn grow(raw: &mut Vec<Raw>, place: Range<usize>) -> &mut [Raw] {
 }
 
 impl Batch {
-    /// Does the work of [`Batch::take`] for many events, with all state in local variables.
-    #[inline(never)]
+    /// Does the work of [`Batch::take`] for many events.
     fn take_each(
         &mut self,
         reading: &mut Reading<'_, '_>,
@@ -188,13 +195,69 @@ impl Batch {
         numbers: Range<u32>,
     ) -> (u32, Result<(), Reason>) {
         let (start, places) = (self.heads.len(), self.make_room(numbers.len()));
+        let mut taken = 0;
+        let read = loop {
+            taken += self.take_short(reading, payload_end, numbers.start + taken, start + taken as usize);
+            let (others, read) =
+                self.take_any(reading, payload_end, numbers.start + taken, start + taken as usize);
+            taken += others;
+            if read != Ok(Next::Short) {
+                break read.map(drop);
+            }
+        };
+        debug_assert!(taken as usize <= places, "as many as there are places");
+        self.heads.truncate(start + taken as usize);
+        (taken, read)
+    }
+
+    /// Takes events while each of their values takes one byte, and there is room. `number` is that of
+    /// the first, and `start` the place of its head. Returns how many it took.
+    ///
+    /// It is a loop of its own, so that the few variables stay in registers.
+    #[inline(never)]
+    fn take_short(
+        &mut self,
+        reading: &mut Reading<'_, '_>,
+        payload_end: usize,
+        mut number: u32,
+        start: usize,
+    ) -> u32 {
+        let before = number;
+        let (plan, kind, slots) = (reading.plan, reading.kind, &mut *reading.slots);
+        let (mut cursor, mut time, mut first) = (reading.cursor, reading.time, self.used);
+        let mut raw = self.raw.get_mut(first as usize..).unwrap_or_default();
+        for head in &mut self.heads[start..] {
+            let Some((event, word)) = plan.short(cursor, kind) else { break };
+            let Some(next) = event.read(word, cursor, slots, &mut raw) else { break };
+            time = time.wrapping_add(word.ticks());
+            let (at, len) = ((payload_end - cursor.rest().len()) as u32, event.len());
+            let end = first + u32::from(event.params);
+            *head = Head { time, event: event.index, len, at, number, first, end };
+            (number, first) = (number + 1, end);
+            cursor = next;
+        }
+        self.used = first;
+        (reading.cursor, reading.time) = (cursor, time);
+        number - before
+    }
+
+    /// Takes events up to one of which each value takes one byte. The parameters are those of
+    /// [`Batch::take_short`].
+    #[inline(never)]
+    fn take_any(
+        &mut self,
+        reading: &mut Reading<'_, '_>,
+        payload_end: usize,
+        mut number: u32,
+        start: usize,
+    ) -> (u32, Result<Next, Reason>) {
         let Batch { heads, raw, used, .. } = self;
         let (plan, kind, payload_len) = (reading.plan, reading.kind, reading.payload.len());
         let slots = &mut *reading.slots;
         let (mut cursor, mut time) = (reading.cursor, reading.time);
-        let (mut number, mut first) = (numbers.start, *used);
+        let (before, mut first) = (number, *used);
         let read = 'read: {
-            for head in &mut heads[start..start + places] {
+            for head in &mut heads[start..] {
                 let mut ahead = cursor;
                 let (event, later) = match read_head(plan, &mut ahead, time, kind) {
                     Ok(head) => head,
@@ -212,16 +275,18 @@ impl Batch {
                 let left = cursor.rest().len();
                 let (at, len) = ((payload_end - left) as u32, (left - ahead.rest().len()) as u32);
                 *head = Head { time: later, event: event.index, len, at, number, first, end };
+                let is_short = len == end - first + 2;
                 (number, first) = (number + 1, end);
                 (cursor, time) = (ahead, later);
+                if is_short {
+                    break 'read Ok(Next::Short);
+                }
             }
-            Ok(())
+            Ok(Next::Any)
         };
-        let taken = number - numbers.start;
-        heads.truncate(start + taken as usize);
         *used = first;
         (reading.cursor, reading.time) = (cursor, time);
-        (taken, read)
+        (number - before, read)
     }
 
     /// Does the same, but leaves out events that are not needed.

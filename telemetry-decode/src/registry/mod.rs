@@ -12,3 +12,4 @@ pub(crate) mod param_value;
 pub(crate) mod plan;
 #[cfg(feature = "serde")]
 pub(crate) mod serialize;
+pub(crate) mod short;

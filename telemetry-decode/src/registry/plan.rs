@@ -4,6 +4,7 @@
 use telemetry_format::{Cursor, Encoding, Malformed};
 use telemetry_schema::{Count, Param, Registry};
 
+use crate::registry::short::{ShortPlan, Word};
 use crate::values::raw::Raw;
 
 /// The plans of all events of a registry.
@@ -16,6 +17,8 @@ pub(crate) struct Plan {
     beyond: Vec<(u16, u32)>,
     /// By the event's index.
     events: Vec<EventPlan>,
+    /// By code, for codes of one byte.
+    short: Vec<ShortPlan>,
     /// By bit; none for a bit without a kind.
     kinds: [Option<KindPlan>; 64],
     /// All events are needed.
@@ -105,6 +108,7 @@ impl Plan {
             by_code: vec![u32::MAX; dense_codes(registry)],
             beyond: Vec::new(),
             events: Vec::with_capacity(registry.events.len()),
+            short: vec![ShortPlan::NONE; dense_codes(registry).min(1 << 7)],
             kinds: [None; 64],
             needs_all: true,
         };
@@ -132,8 +136,15 @@ impl Plan {
             let mut rotations = [0; MAX_LEADING];
             rotations.iter_mut().zip(&steps[..leading]).for_each(|(place, step)| *place = step.rotation);
             let mut deltas = (0..event.params.len()).filter_map(|number| slots.number(index, number));
+            let first_slot = deltas.next().map_or(0, |slot| slot - base);
+            let kind_bit = registry.kind_of(event).bit;
+            if let Some(short) = plan.short.get_mut(usize::from(event.code))
+                && leading == steps.len()
+            {
+                *short = ShortPlan::new(&rotations[..leading], kind_bit, first_slot, index as u32);
+            }
             plan.events.push(EventPlan {
-                first_slot: deltas.next().map_or(0, |slot| slot - base),
+                first_slot,
                 has_runs: steps.iter().any(Step::is_run),
                 rotations,
                 leading: leading as u8,
@@ -141,7 +152,7 @@ impl Plan {
                 steps: steps[leading..].into(),
                 is_needed: true,
                 index: index as u32,
-                kind_bit: registry.kind_of(event).bit,
+                kind_bit,
             });
         }
         plan
@@ -188,6 +199,15 @@ impl Plan {
     fn find_beyond(&self, code: u64) -> Option<u32> {
         let place = self.beyond.binary_search_by_key(&code, |(code, _)| u64::from(*code)).ok()?;
         Some(self.beyond[place].1)
+    }
+
+    /// Returns the plan for the next event, and the word that begins with it, if each of its values
+    /// takes one byte, and its kind is the block's.
+    #[inline(always)]
+    pub(crate) fn short(&self, cursor: Cursor<'_>, kind_bit: u8) -> Option<(&ShortPlan, Word)> {
+        let word = Word::of_next(cursor)?;
+        let plan = self.short.get(word.code())?;
+        plan.fits(word, kind_bit).then_some((plan, word))
     }
 
     /// Returns the plan of an event by its code, if its kind is the block's.
