@@ -5,7 +5,7 @@ use telemetry_foreign::mps;
 use telemetry_report::figures::keyed::PerEvent;
 use telemetry_schema::{Count, Sort};
 
-use super::number::{UpperHalf, hex, hex_4_spaces, hex_16, hex_at, hex_bytes, signed_hex};
+use super::number::{UpperHalf, hex, hex_4_spaces, hex_8, hex_16, hex_at, hex_bytes, signed_hex};
 use super::{float, quoted};
 
 /// The most bytes of a code with the name of its registry, and the most numbers, of an event whose
@@ -80,7 +80,12 @@ impl CnvPrinter {
                     break;
                 };
                 if row.ticks != ticks {
-                    (ticks, clock) = (row.ticks, clock_text(row.ticks));
+                    // The upper half changes every few seconds.
+                    if row.ticks >> 32 != ticks >> 32 {
+                        clock = clock_text(row.ticks);
+                    }
+                    clock[8..16].copy_from_slice(&hex_8(row.ticks as u32));
+                    ticks = row.ticks;
                 }
                 at += line_in_place(line, &clock, style, row.all_bits().take(numbers), &mut upper);
             }

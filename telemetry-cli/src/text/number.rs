@@ -1,5 +1,11 @@
 //! Whole numbers as digits.
 
+/// Returns a number as `%08X`.
+#[inline]
+pub(crate) fn hex_8(number: u32) -> [u8; 8] {
+    eight_digits(number.swap_bytes().into(), UPPER).to_le_bytes()
+}
+
 /// Returns a number as `%016X`.
 #[inline]
 pub(crate) fn hex_16(number: u64) -> [u8; 16] {
@@ -147,11 +153,31 @@ impl UpperHalf {
     }
 }
 
+/// The digits of the numbers of one byte as `%X`, and how many there are. Most sizes and counts are
+/// so small.
+static BYTES: [([u8; 2], u8); 256] = {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut bytes = [([0; 2], 1); 256];
+    let mut number = 0;
+    while number < bytes.len() {
+        let (first, second) = (DIGITS[number / 16], DIGITS[number % 16]);
+        bytes[number] = if number < 16 { ([second, 0], 1) } else { ([first, second], 2) };
+        number += 1;
+    }
+    bytes
+};
+
 /// Stores a space and a number as `%X` at the start of a place that has room for the longest.
 /// Returns the number of bytes. Keeps the upper half for the next number.
 #[inline(always)]
 pub(crate) fn hex_at(place: &mut [u8; 17], number: u64, upper: &mut UpperHalf) -> usize {
     place[0] = b' ';
+    if number < 256
+        && let Some((digits, len)) = BYTES.get(number as usize)
+    {
+        place[1..3].copy_from_slice(digits);
+        return 1 + usize::from(*len);
+    }
     let (half, lower) = ((number >> 32) as u32, number as u32);
     if half == 0 {
         // As in `unpadded`.

@@ -210,8 +210,8 @@ impl Batch {
         (taken, read)
     }
 
-    /// Takes events while each of their values takes one byte, and there is room. `number` is that of
-    /// the first, and `start` the place of its head. Returns how many it took.
+    /// Takes events while each of their values takes one byte, and there is room. `number` is that
+    /// of the first, and `start` the place of its head. Returns how many it took.
     ///
     /// It is a loop of its own, so that the few variables stay in registers.
     #[inline(never)]

@@ -201,8 +201,8 @@ impl Plan {
         Some(self.beyond[place].1)
     }
 
-    /// Returns the plan for the next event, and the word that begins with it, if each of its values
-    /// takes one byte, and its kind is the block's.
+    /// Returns the plan for the next event, and the word that begins with it. The event must be of
+    /// the block's kind, and each of its values must take one byte.
     #[inline(always)]
     pub(crate) fn short(&self, cursor: Cursor<'_>, kind_bit: u8) -> Option<(&ShortPlan, Word)> {
         let word = Word::of_next(cursor)?;

@@ -85,8 +85,8 @@ impl ShortPlan {
     }
 
     /// Reads the parameters of an event that fits. Stores their bits in the first places of `raw`,
-    /// which then begins behind them. Returns the position behind the event, or `None` if there are too
-    /// few slots or places.
+    /// which then begins behind them. Returns the position behind the event, or `None` if there are
+    /// too few slots or places.
     #[inline(always)]
     pub(crate) fn read<'p>(
         &self,
@@ -95,8 +95,8 @@ impl ShortPlan {
         slots: &mut [u64],
         raw: &mut &mut [Raw],
     ) -> Option<Cursor<'p>> {
-        // The processor predicts the branch. So it can begin with the next event before it has loaded
-        // the number of parameters, on which the position of that event depends.
+        // The processor predicts the branch. So it can begin with the next event before it has
+        // loaded the number of parameters, on which the position of that event depends.
         match self.params {
             0 => self.read_each::<0>(word, cursor, slots, raw),
             1 => self.read_each::<1>(word, cursor, slots, raw),
@@ -141,8 +141,7 @@ mod tests {
     const KIND: u8 = 3;
     const OTHER: usize = 9;
 
-    /// Returns the plan of events with as many deltas as their codes say, of which every other one is
-    /// rotated.
+    /// Returns the plan of events with as many deltas as their codes say. Every other one is rotated.
     fn plan() -> Plan {
         let mut text = "[registry]\nname = \"short\"\nversion = { major = 1, median = 0, minor = 0 }\n\
             doc = \"d\"\n\n[kinds]\nK = { bit = 3, doc = \"d\" }\n"
@@ -166,7 +165,7 @@ mod tests {
         Plan::new(&telemetry_schema::parse(&text).unwrap())
     }
 
-    /// Checks that an event is read as one word only if it may be, and as it is read value by value.
+    /// Checks that an event is read as one word only if it may be, with the same result.
     fn check(plan: &Plan, code: usize, ticks: u64, deltas: &[i64], after: usize) {
         let mut bytes = Vec::new();
         put::unsigned(&mut bytes, code as u64);
