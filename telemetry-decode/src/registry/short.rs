@@ -141,7 +141,7 @@ mod tests {
     const KIND: u8 = 3;
     const OTHER: usize = 9;
 
-    /// Returns the plan of events with as many deltas as their codes say. Every other one is rotated.
+    /// Returns the plan of events with as many deltas as their codes say, half of them rotated.
     fn plan() -> Plan {
         let mut text = "[registry]\nname = \"short\"\nversion = { major = 1, median = 0, minor = 0 }\n\
             doc = \"d\"\n\n[kinds]\nK = { bit = 3, doc = \"d\" }\n"
