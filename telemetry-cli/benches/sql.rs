@@ -95,7 +95,7 @@ fn bare(
     let start = Instant::now();
     let connection = Connection::open(database)?;
     connection.execute_batch(
-        "PRAGMA cache_size = -65536;
+        "PRAGMA cache_size = -32768;
          CREATE TABLE EVENT_Allocate (pool INTEGER, at INTEGER, size INTEGER, level INTEGER, time INTEGER,
          log_serial INTEGER, session INTEGER, thread INTEGER, time_ns INTEGER);
          BEGIN IMMEDIATE",

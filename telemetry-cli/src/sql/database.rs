@@ -24,8 +24,9 @@ const VERSION: i32 = 4;
 /// How long to wait for another writer of the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Kibibytes of pages that SQLite keeps in memory.
-const CACHE: i64 = 64 << 10;
+/// Kibibytes of pages that SQLite keeps in memory. Each of its threads that sort an index takes as
+/// much once more.
+const CACHE: i64 = 32 << 10;
 
 /// A database of ours, open for writing.
 pub(crate) struct Database {
