@@ -212,6 +212,7 @@ impl TestLake {
     }
 
     /// Checks that no key is there twice, whether or not a batch is done.
+    #[cfg(feature = "failpoints")]
     pub(crate) fn check_keys(&self) {
         let mut keys = BTreeSet::new();
         for table in self.tables() {
