@@ -172,11 +172,10 @@ static BYTES: [([u8; 2], u8); 256] = {
 #[inline(always)]
 pub(crate) fn hex_at(place: &mut [u8; 17], number: u64, upper: &mut UpperHalf) -> usize {
     place[0] = b' ';
-    if number < 256
-        && let Some((digits, len)) = BYTES.get(number as usize)
-    {
-        place[1..3].copy_from_slice(digits);
-        return 1 + usize::from(*len);
+    if let Ok(number) = u8::try_from(number) {
+        let (digits, len) = BYTES[usize::from(number)];
+        place[1..3].copy_from_slice(&digits);
+        return 1 + usize::from(len);
     }
     let (half, lower) = ((number >> 32) as u32, number as u32);
     if half == 0 {
