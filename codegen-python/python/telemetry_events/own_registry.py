@@ -7,13 +7,15 @@ _RUNTIME_NAME = "telemetry"
 _RUNTIME_TOML = """\
 [registry]
 name = "telemetry"
-version = { major = 1, median = 0, minor = 2 }
+version = { major = 1, median = 0, minor = 3 }
 doc = "What the runtime says of itself, in every stream beside the program's own events"
 
 [kinds]
 Control = { bit = 0, doc = "changes of what is recorded and output" }
 Label = { bit = 1, doc = "strings and addresses with names" }
 Message = { bit = 2, doc = "what the program itself hears of its events" }
+Program = { bit = 3, doc = "marks, and how the program ended" }
+Usage = { bit = 4, doc = "what the process uses; off unless it is named" }
 
 [types.ControlAction]
 repr = "u8"
@@ -83,5 +85,51 @@ params = [
 { name = "message", sort = "string", max = 64, doc = "its name" },
 { name = "why", sort = "MessageDrop", doc = "what was in the way" },
 { name = "dropped", sort = "word", doc = "how many of the message were dropped so far" },
+]
+
+[[event]]
+name = "Mark"
+code = 0x0005
+kind = "Program"
+doc = "The program, or someone who watches it, marked a moment"
+params = [
+{ name = "text", sort = "label", doc = "what happened" },
+]
+
+[[event]]
+name = "Panicked"
+code = 0x0006
+kind = "Program"
+doc = "A thread of the program panicked"
+params = [
+{ name = "message", sort = "string", doc = "the message, or as much of it as fits" },
+{ name = "file", sort = "string", max = 512, doc = "the source file" },
+{ name = "line", sort = "u32", doc = "the line of the source file" },
+]
+
+[[event]]
+name = "Exited"
+code = 0x0007
+kind = "Program"
+doc = "The program ended with a status other than 0"
+params = [
+{ name = "status", sort = "i32", doc = "the status" },
+]
+
+[[event]]
+name = "Process"
+code = 0x0008
+kind = "Usage"
+doc = "What the process uses, and how telemetry itself fares"
+params = [
+{ name = "resident", sort = "u64", unit = "bytes", counter = true, doc = "memory that is resident" },
+{ name = "user", sort = "u64", unit = "ns", counter = true, doc = "processor time in the program so far" },
+{ name = "system", sort = "u64", unit = "ns", counter = true, doc = "processor time in the system so far" },
+{ name = "minor_faults", sort = "u64", counter = true, doc = "page faults without input or output so far" },
+{ name = "major_faults", sort = "u64", counter = true, doc = "page faults with input or output so far" },
+{ name = "waits", sort = "u64", counter = true, doc = "context switches of threads that waited so far" },
+{ name = "preemptions", sort = "u64", counter = true, doc = "context switches of threads that could run so far" },
+{ name = "pool", sort = "u64", unit = "bytes", counter = true, doc = "memory of the pool in use" },
+{ name = "lost", sort = "u64", counter = true, doc = "events that telemetry lost so far" },
 ]
 """
