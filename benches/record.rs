@@ -297,6 +297,8 @@ fn instructions() -> bool {
         ("pair", "begin and end of a span", 149.0),
         ("scope", "the same by a scope", 150.0),
         ("scope-off", "a scope off at run time", 7.01),
+        ("mark", "a mark", 48.5),
+        ("mark-off", "a mark off at run time", 5.01),
     ] {
         let (Some(few), Some(many)) = (count(work, 100_000), count(work, 300_000)) else {
             println!("SKIPPED: instructions are not counted: valgrind failed or is not installed");
@@ -313,8 +315,13 @@ fn instructions() -> bool {
 /// The child process of `instructions`.
 fn counted(work: &str, n: u64) {
     telemetry::Config::new().output("/dev/null").start().unwrap();
-    if !work.ends_with("off") {
-        telemetry::set("all");
+    match work {
+        "mark-off" => {
+            telemetry::reset("telemetry:Mark");
+            telemetry::recorder::reset("telemetry:Mark");
+        }
+        _ if work.ends_with("off") => {}
+        _ => telemetry::set("all"),
     }
     telemetry_hot_loop(work, n);
 }
@@ -355,6 +362,12 @@ fn telemetry_hot_loop(work: &str, n: u64) {
             for i in 0..n {
                 let (pointer, _, size, level, _) = fields(i);
                 let _gc = scopes::gc_scope!(scopes::Why::Full, pointer, size; level, size);
+                std::hint::black_box(());
+            }
+        }
+        "mark" | "mark-off" => {
+            for _ in 0..n {
+                telemetry::mark!("a mark");
                 std::hint::black_box(());
             }
         }

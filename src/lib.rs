@@ -85,11 +85,20 @@
 //! let space = Box::new([0u8; 64]);
 //! telemetry::label(&*space, nursery);
 //! ```
+//!
+//! # Marks
+//!
+//! [`mark!`] and [`mark`](fn@mark) name a moment of the run. Every tool shows it, and pictures draw
+//! it as a line with its text:
+//!
+//! ```
+//! telemetry::mark!("warm-up done");
+//! ```
 
 pub use telemetry_derive::{span, telemetry_event};
 pub use telemetry_runtime::{
-    Address, AlreadyStarted, Config, Label, Policy, VARIETY, Variety, Word, flush, get, intern, label, reset,
-    set,
+    Address, AlreadyStarted, Config, Label, Policy, VARIETY, Variety, Word, flush, get, intern, label, mark,
+    reset, set,
 };
 
 /// Switches output on and off while the program runs.
@@ -219,4 +228,6 @@ mod texts {
     struct Runtime;
     #[doc = include_str!("../docs/scopes.md")]
     struct Scopes;
+    #[doc = include_str!("../docs/marks.md")]
+    struct Marks;
 }

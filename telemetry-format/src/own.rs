@@ -16,5 +16,8 @@ pub const INTERN: u16 = 2;
 /// The code of `LabelAddress`, which gives an address its name.
 pub const LABEL_ADDRESS: u16 = 3;
 
+/// The code of `Mark`, which marks a moment with a text.
+pub const MARK: u16 = 5;
+
 /// The most bytes of the string of `Intern`.
 pub const MAX_STRING: usize = 4096;

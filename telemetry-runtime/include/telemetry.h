@@ -1,7 +1,7 @@
 /* The runtime of telemetry for C and C++, and for debuggers.
  *
  * The headers of `telemetry c` have the events of a program. This one has everything else: control,
- * the flight recorder, snapshots, tracebacks, labels and messages. It needs C99 or C++11.
+ * the flight recorder, snapshots, tracebacks, labels, marks and messages. It needs C99 or C++11.
  *
  * Every program that links the Rust crate `telemetry` contains these functions, once its runtime
  * can start, whether or not anything calls them. A debugger cannot find them by name in a stripped
@@ -14,7 +14,8 @@
  *
  * telemetry_describe_last and telemetry_dump only read memory: they allocate nothing, take no lock
  * and change nothing. So they may be called wherever the process has stopped, in any thread, and
- * in a signal handler. telemetry_traceback, telemetry_intern and telemetry_label may be called there, too.
+ * in a signal handler. telemetry_traceback, telemetry_intern, telemetry_label and telemetry_mark may be
+ * called there, too.
  * The others are the Rust functions of the same names. They take locks and allocate: call them
  * where the program could, with all threads running (gdb's default: `set scheduler-locking off` or
  * `replay`). They must not be called inside of an allocator that they would call.
@@ -95,6 +96,11 @@ telemetry_label_t telemetry_intern(const char *text, size_t length);
 
 /* Gives an address a name for readers of the stream, until it gets another one. */
 void telemetry_label(const void *address, telemetry_label_t label);
+
+/* Marks this moment with a text of that many bytes of UTF-8, as an event `telemetry:Mark`, which is
+ * on unless it is switched off by this name. Every tool shows it, and pictures draw it as a line with the text.
+ * The text is kept as a label, truncated as by telemetry_intern. A null pointer marks nothing. */
+void telemetry_mark(const char *text, size_t length);
 
 /* Messages: events that the program itself receives, for code that embeds the program. The name of
  * a message is that in the registry, `Gc` or `registry:Gc`. Registries that a header of

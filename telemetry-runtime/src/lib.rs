@@ -32,6 +32,7 @@ pub use model::posted::Posted;
 pub use model::values::{Address, Word};
 pub use model::variety::{VARIETY, Variety};
 pub use own::labels::{intern, label};
+pub use own::marks::mark;
 pub use own::switches::{enabled, enabled_record, get, get_record, reset, reset_record, set, set_record};
 pub use postmortem::panic::flush_on_panic;
 pub use postmortem::traceback::Traceback;
@@ -75,6 +76,7 @@ pub mod __private {
     pub use crate::model::values::{Address, Word};
     pub use crate::model::variety::{is_compiled, is_on, is_same, switches};
     pub use crate::own::labels::{intern, interned};
+    pub use crate::own::marks::mark_as;
     pub use crate::{emitters, emitters_in_editor, probe, scopes, scopes_in_editor, with_async};
     pub use core;
     pub use core::sync::atomic::{AtomicU8, AtomicU64};

@@ -89,6 +89,8 @@ int main(void) {
     CHECK(telemetry_traceback(1, NULL, 0) > 20 && telemetry_traceback(1, text, sizeof text) > 20);
     CHECK(strstr(text, "sixteen bytes of") != NULL);
     telemetry_label(&object, label);
+    telemetry_mark("a mark", 6);
+    telemetry_mark(NULL, 6);
     CHECK(telemetry_snapshot(NULL) == EINVAL && telemetry_snapshot("no/such/file") == ENOENT);
     CHECK(telemetry_snapshot("snapshot.tel") == 0 && telemetry_dump("dump.tel") == 0);
     telemetry_flush();

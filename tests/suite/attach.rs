@@ -39,7 +39,7 @@ fn comes(mut is_so: impl FnMut() -> bool) -> bool {
 }
 
 /// Sends a request to this process, once it has a socket, and returns the answer.
-fn ask(request: &str) -> String {
+pub(crate) fn ask(request: &str) -> String {
     let own = socket(std::process::id());
     assert!(comes(|| UnixStream::connect(&own).is_ok()), "a socket");
     let mut stream = UnixStream::connect(&own).expect("a socket");

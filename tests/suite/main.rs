@@ -24,6 +24,7 @@ mod labels;
 mod latency;
 mod locks;
 mod loss;
+mod marks;
 mod messages;
 mod outputs;
 mod own;

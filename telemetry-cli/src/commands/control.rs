@@ -1,4 +1,4 @@
-//! `telemetry control`: shows, switches and flushes a running process, and takes snapshots.
+//! `telemetry control`: shows, switches, flushes and marks a running process, and takes snapshots.
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -26,9 +26,10 @@ Examples:
   telemetry control 4711 --reset all             disable all events
   telemetry control 4711 --record Ref            record a kind in memory
   telemetry control 4711 --snapshot now.tel      write all events in memory to a file
+  telemetry control 4711 --mark 'deploy 17'      mark this moment in its stream
   telemetry control 4711 --json | jq .counters";
 
-/// Show or change the events of a running process; flush it or take a snapshot
+/// Show or change the events of a running process; flush it, mark a moment, or take a snapshot
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -56,6 +57,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "json"])]
     snapshot: Option<PathBuf>,
 
+    /// Mark this moment with a text, as an event of the process
+    #[arg(long, value_name = "TEXT", value_parser = mark_text, conflicts_with_all = ["words", "flush", "snapshot", "counters", "json"])]
+    mark: Option<String>,
+
     /// Show only counters
     #[arg(long, conflicts_with_all = ["words", "flush", "snapshot"])]
     counters: bool,
@@ -69,6 +74,10 @@ impl Run for Args {
         let process = self.process.find()?;
         if self.flush {
             process.open("flush")?;
+            return Ok(());
+        }
+        if let Some(text) = &self.mark {
+            process.open(&format!("mark {text}"))?;
             return Ok(());
         }
         if let Some(path) = &self.snapshot {
@@ -96,6 +105,28 @@ impl Args {
         output.finish()?;
         masks.unknown.messages().for_each(|why| context.problem(why));
         Ok(())
+    }
+}
+
+/// The most bytes of a mark's text.
+const MAX_MARK: usize = 4096;
+
+/// Parses the text of a mark, which is the rest of a line.
+fn mark_text(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("nothing, expected a text".into());
+    }
+    if text.len() > MAX_MARK {
+        return Err(format!(
+            "{} bytes, expected at most {}",
+            grouped(text.len() as u64),
+            grouped(MAX_MARK as u64)
+        ));
+    }
+    match text.chars().find(|c| c.is_control() && *c != '\t') {
+        Some(c) => Err(format!("{c:?} in it, expected a line of text")),
+        None => Ok(text.into()),
     }
 }
 

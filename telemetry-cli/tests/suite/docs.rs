@@ -1,4 +1,4 @@
-//! The transcripts and tables in docs/cli.md, diff.md, exports.md and top.md are what the
+//! The transcripts and tables in docs/cli.md, diff.md, exports.md, marks.md and top.md are what the
 //! command prints and accepts.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::registries::released;
 use crate::run::{Folder, commands, run};
 use crate::spans;
-use crate::streams::{GC, blocks, events_blocks, gc, image};
+use crate::streams::{GC, blocks, events_blocks, gc, image, marked};
 use crate::versions::CACHE;
 
 #[test]
@@ -26,13 +26,16 @@ fn samples_are_real() {
         .with("after.tel", crate::diff::phases(3, 130))
         .with("alloc.tel", crate::replay::sound())
         .with("app.ring", image(&gc(), 3))
+        .with("marked.tel", marked())
         .with("events.toml", GC)
         .with("events.lock", released(GC))
         .with("cache.toml", CACHE.replace("unit = \"bytes\"", "unit = \"pages\""))
         .with("cache.lock", released(CACHE))
         .with("new.toml", CACHE)
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
-    for (page, expected) in [("cli.md", 25), ("diff.md", 3), ("exports.md", 1), ("top.md", 1)] {
+    for (page, expected) in
+        [("cli.md", 25), ("diff.md", 3), ("exports.md", 1), ("marks.md", 2), ("top.md", 1)]
+    {
         samples_of(&folder, page, expected);
     }
 }

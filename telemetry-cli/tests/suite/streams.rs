@@ -3,7 +3,7 @@
 use telemetry_decode::blocks::{Blocks, Piece};
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Array, Clock, EnumValue, Facts, RawStr, Value};
-use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAGIC, memory, state};
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAGIC, memory, own, state};
 use telemetry_schema::Registry;
 
 pub(crate) const GC: &str = include_str!("../data/gc.toml");
@@ -201,6 +201,29 @@ pub(crate) fn labeled() -> Vec<u8> {
         let mut values = [&plain[..], &arrays].concat();
         values[8] = Value::Label(label);
         writer.event(lane(1, gc), 0x102, ticks, &values).unwrap();
+    }
+    writer.end(5, 3_000).unwrap();
+    writer.finish().unwrap()
+}
+
+/// Makes a run with marks, one of them by a thread that does nothing else, and one whose text is
+/// not in the stream.
+pub(crate) fn marked() -> Vec<u8> {
+    let (mut writer, lane) = begun(5, START, "marked", &gc_registry());
+    let runtime = writer.registry(5, &runtime_registry()).unwrap();
+    writer.thread(5, 1, &facts_of_thread("main")).unwrap();
+    writer.thread(5, 2, &facts_of_thread("telemetry-ctl")).unwrap();
+    let of = |thread| Lane { session: 5, thread, registry: runtime };
+    for (label, text) in [(1, "warm-up done"), (2, "deploy 17")] {
+        let values = [Value::Label(label), Value::String(RawStr(text.as_bytes()))];
+        writer.event(of(0), 2, 10 * label, &values).unwrap();
+    }
+    for (ticks, thread, label) in [(15, 1, 1), (900, 2, 2), (2_600, 1, 3)] {
+        writer.event(of(thread), own::MARK, ticks, &[Value::Label(label)]).unwrap();
+    }
+    for (ticks, pool, base) in [(5, 0x1000, 1), (20, 0x1000, 0x1001), (2_500, 0x2000, 0x1000)] {
+        let values = [Value::Pointer(pool), Value::Addr(base), Value::Word(0x1000), Value::Unsigned(0x1000)];
+        writer.event(Lane { thread: 1, ..lane }, 0x10, ticks, &values).unwrap();
     }
     writer.end(5, 3_000).unwrap();
     writer.finish().unwrap()

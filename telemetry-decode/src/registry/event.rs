@@ -1,5 +1,6 @@
 //! An event, borrowed from its block.
 
+use telemetry_format::own;
 use telemetry_schema::{self as schema, Kind, Registry};
 
 use crate::registry::condition::Candidate;
@@ -142,6 +143,17 @@ impl<'a> Event<'a> {
     #[inline]
     pub fn wall_ns(&self) -> i64 {
         self.time_ns.saturating_add_unsigned(self.session.clock.start_wall())
+    }
+
+    /// Returns the text of a mark, or `None` for all other events. A mark is the runtime's event
+    /// `Mark`. The text is empty if the stream does not have it.
+    #[inline]
+    pub fn mark(&self) -> Option<&'a str> {
+        if self.schema.code != own::MARK || self.registry().name != own::NAME {
+            return None;
+        }
+        let Some(Value::Label(label)) = self.value(0) else { return None };
+        Some(self.label(label).unwrap_or_default())
     }
 
     /// Returns the string for a label, if the stream has it.

@@ -17,9 +17,9 @@ use crate::timeline::{
 
 /// Writes events and spans in the JSON format of Chrome's traces.
 ///
-/// It has what a [`crate::perfetto::PerfettoTrace`] has. Spans that do not nest on their thread are
-/// asynchronous events. Times count from the first event, whose time is in the member `otherData`:
-/// programs in JavaScript round larger ones.
+/// It has what a [`crate::perfetto::PerfettoTrace`] has. Marks are global instants. Spans that do
+/// not nest on their thread are asynchronous events. Times count from the first event, whose time
+/// is in the member `otherData`: programs in JavaScript round larger ones.
 pub struct ChromeTrace<'o> {
     out: Output<'o>,
     types: PerEvent<Type>,
@@ -81,11 +81,15 @@ impl Timeline for ChromeTrace<'_> {
         let thread = threads.get(&(event.session().id, event.thread()));
         let to = &mut out.buffer;
         open(to, "i");
-        to.extend_from_slice(b"\"s\":\"t\",");
+        let mark = event.mark().filter(|text| !text.is_empty());
+        to.extend_from_slice(if mark.is_some() { b"\"s\":\"g\"," } else { b"\"s\":\"t\"," });
         to.extend_from_slice(thread.map_or(&[], |thread| thread));
         to.extend_from_slice(b"\"ts\":");
         microseconds(to, time);
-        to.extend_from_slice(head);
+        match mark {
+            Some(name) => named(to, name, &event.kind().name),
+            None => to.extend_from_slice(head),
+        }
         to.extend_from_slice(b",\"args\":{");
         arguments(to, event, params);
         close(to);
@@ -156,10 +160,7 @@ impl Timeline for ChromeTrace<'_> {
             to.extend_from_slice(thread);
             to.extend_from_slice(b"\"ts\":");
             microseconds(to, time);
-            to.extend_from_slice(b",\"name\":");
-            text(to, span.name.as_bytes());
-            to.extend_from_slice(b",\"cat\":");
-            text(to, span.category.as_bytes());
+            named(to, span.name, span.category);
             to.extend_from_slice(b",\"args\":{");
             arguments.iter().for_each(|part| to.extend_from_slice(part));
             close(to);
@@ -234,6 +235,14 @@ fn open(out: &mut Vec<u8>, phase: &str) {
     out.extend_from_slice(b"\n{\"ph\":\"");
     out.extend_from_slice(phase.as_bytes());
     out.extend_from_slice(b"\",");
+}
+
+/// Appends a name and a category.
+fn named(out: &mut Vec<u8>, name: &str, category: &str) {
+    out.extend_from_slice(b",\"name\":");
+    text(out, name.as_bytes());
+    out.extend_from_slice(b",\"cat\":");
+    text(out, category.as_bytes());
 }
 
 /// Closes the arguments, without the last comma, and the event.
@@ -341,10 +350,8 @@ impl Type {
             out.push(b':');
             out.into_boxed_slice()
         };
-        let mut head = b",\"name\":".to_vec();
-        text(&mut head, event.name().as_bytes());
-        head.extend_from_slice(b",\"cat\":");
-        text(&mut head, event.kind().name.as_bytes());
+        let mut head = Vec::new();
+        named(&mut head, event.name(), &event.kind().name);
         Type {
             head: head.into(),
             params: params.iter().map(|param| name(&param.name)).collect(),

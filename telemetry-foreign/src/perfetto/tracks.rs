@@ -18,6 +18,7 @@ pub(super) struct Tracks {
     of_sessions: HashMap<u64, u64>,
     of_counters: HashMap<(u64, u64), u64>,
     of_threads: HashMap<(u64, u32), u64>,
+    of_marks: Option<u64>,
     /// Number of tracks.
     number: u64,
 }
@@ -81,6 +82,19 @@ impl Tracks {
             });
         })?;
         self.of_sessions.insert(session.id, track);
+        Ok(track)
+    }
+
+    /// Returns the track of the marks of all sessions.
+    pub(super) fn of_marks(&mut self, packets: &mut Packets<'_>) -> io::Result<u64> {
+        if let Some(track) = self.of_marks {
+            return Ok(track);
+        }
+        let track = self.describe(packets, |out, track| {
+            number(out, track::UUID, track);
+            bytes(out, track::NAME, b"marks");
+        })?;
+        self.of_marks = Some(track);
         Ok(track)
     }
 

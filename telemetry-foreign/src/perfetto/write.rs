@@ -19,7 +19,8 @@ use crate::timeline::{
 /// Writes events and spans as a trace for Perfetto.
 ///
 /// Each session is a process. Its spans are slices, of the thread that began them or on rows of
-/// their own. Other events are instants. Parameters are arguments; those of the event that ends a
+/// their own. Marks are instants of one track, with their texts as names. Other events are instants
+/// of their threads. Parameters are arguments; those of the event that ends a
 /// span are named `end_NAME`. Those with the mark `counter` are values of counter tracks, too. The
 /// time of the trace is that since 1970, in nanoseconds, so sessions of several hosts stand where
 /// their clocks say. What is missing stands on tracks `lost`.
@@ -76,7 +77,11 @@ impl<'o> PerfettoTrace<'o> {
 
 impl Timeline for PerfettoTrace<'_> {
     fn event(&mut self, of: &Event<'_>) -> io::Result<()> {
-        let track = self.track(of)?;
+        let mark = of.mark().filter(|text| !text.is_empty());
+        let track = match mark {
+            Some(_) => self.tracks.of_marks(&mut self.packets)?,
+            None => self.track(of)?,
+        };
         let time = of.wall_ns();
         let step = self.step(time)?;
         self.last = self.last.max(time);
@@ -93,7 +98,11 @@ impl Timeline for PerfettoTrace<'_> {
                 number(out, event::TYPE, event::INSTANT);
                 number(out, event::TRACK, track);
                 number(out, event::CATEGORY, category);
-                number(out, event::NAME, name);
+                match mark {
+                    // Not interned: there may be many texts, and few of each.
+                    Some(text) => bytes(out, event::TEXT, text.as_bytes()),
+                    None => number(out, event::NAME, name),
+                }
                 annotations(out, of, params, names);
             });
             names.put_new(out);

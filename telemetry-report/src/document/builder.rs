@@ -5,13 +5,14 @@ use serde_json::Value as Json;
 use telemetry_decode::Events;
 
 use super::against::Against;
-use super::forms::{CountsForm, Document, RateForm, SampleForm};
+use super::forms::{CountsForm, Document, MarkForm, RateForm, SampleForm};
 use super::room::Room;
 use super::source::Source;
 use super::texts::{Texts, cut};
 use super::{losses, memory, spans, trim};
 use crate::gather::axis::{INTERVALS, Series};
 use crate::gather::gatherer::Gatherer;
+use crate::gather::marks::Marks;
 
 /// The program that makes the page, and what it knows beside the events.
 #[derive(Debug, Clone, Default)]
@@ -60,6 +61,7 @@ impl Document {
             source.kind_of(lane.registry, lane.kind);
         }
         let (losses, more_losses) = losses::losses(&source, &completeness);
+        let (marks, more_marks) = source.marks();
         Ok(Document {
             version: 1,
             made_by: origin.made_by.clone(),
@@ -75,6 +77,8 @@ impl Document {
             paired,
             losses,
             more_losses,
+            marks,
+            more_marks,
             rate: source.rate(),
             lanes: spans::lanes(&source, &mut texts),
             durations: spans::durations(&source),
@@ -119,6 +123,18 @@ impl Source<'_> {
                 })
                 .collect(),
         }
+    }
+
+    /// Returns the first marks, and the number of those that are left out.
+    fn marks(&self) -> (Vec<MarkForm>, u64) {
+        let Marks { list, more } = &self.gathered.marks;
+        let shown = list.iter().take(self.room.listed);
+        let forms = shown.map(|mark| MarkForm {
+            at: mark.at,
+            thread: self.shown_thread(mark.thread),
+            text: cut(&mark.text),
+        });
+        (forms.collect(), more + list.len().saturating_sub(self.room.listed) as u64)
     }
 
     fn sample(&self) -> Vec<SampleForm> {

@@ -23,6 +23,8 @@ pub(crate) struct Document {
     pub(super) paired: Json,
     pub(super) losses: Vec<LossForm>,
     pub(super) more_losses: usize,
+    pub(super) marks: Vec<MarkForm>,
+    pub(super) more_marks: u64,
     pub(super) rate: RateForm,
     pub(super) lanes: Vec<LaneForm>,
     pub(super) durations: Vec<SpanHeatForm>,
@@ -243,6 +245,13 @@ pub(super) struct NodesForm {
     pub(super) own: Vec<u64>,
     pub(super) count: Vec<u64>,
     pub(super) slices: Vec<Vec<u64>>,
+}
+
+#[derive(Serialize)]
+pub(super) struct MarkForm {
+    pub(super) at: u64,
+    pub(super) thread: u32,
+    pub(super) text: String,
 }
 
 #[derive(Serialize)]

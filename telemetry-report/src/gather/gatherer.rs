@@ -7,6 +7,7 @@ use super::axis::Axis;
 use super::durations::Durations;
 use super::flames::Flames;
 use super::lanes::{Kept, Lanes};
+use super::marks::Marks;
 use super::memory::Memory;
 use super::pauses::{Pause, Pauses};
 use super::samples::Samples;
@@ -47,6 +48,7 @@ pub struct Gatherer {
     pub(crate) events: Vec<(u64, usize)>,
     pub(crate) slots: Slots,
     pub(crate) samples: Samples,
+    pub(crate) marks: Marks,
     pub(crate) memory: Memory,
     pub(crate) stacks: Stacks,
     pub(crate) lanes: Lanes,
@@ -78,6 +80,7 @@ impl Default for Gatherer {
             events: Vec::new(),
             slots: Slots::default(),
             samples: Samples::default(),
+            marks: Marks::default(),
             memory: Memory::default(),
             stacks: Stacks::default(),
             lanes: Lanes::default(),
@@ -119,6 +122,7 @@ impl Gatherer {
         });
         self.slots.add(thread, number, at, event);
         self.samples.add(number, moment, thread, event);
+        self.marks.take(moment, thread, event);
         self.memory.take(number, moment, at, event);
         self.stacks.take(number, thread, at, event);
         if self.pairing.take(event, &mut self.found) {

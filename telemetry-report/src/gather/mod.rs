@@ -9,6 +9,7 @@ pub(crate) mod flames;
 pub(crate) mod gatherer;
 pub(crate) mod heat;
 pub(crate) mod lanes;
+pub(crate) mod marks;
 pub(crate) mod memory;
 pub(crate) mod pauses;
 pub(crate) mod samples;

@@ -36,6 +36,10 @@ export interface Report {
   losses: Loss[];
   /** Losses that are not in `losses`, because there are too many. */
   more_losses: number;
+  /** By time; the first that occurred. */
+  marks: Mark[];
+  /** Marks that are not in `marks`, because there are too many. */
+  more_marks: number;
   rate: Rate;
   lanes: Lane[];
   durations: SpanHeat[];
@@ -193,6 +197,14 @@ export interface Loss {
   events: number | null;
   /** Causes, such as `pool full`, with numbers. */
   cause: string;
+}
+
+/** A moment of the run with a text. */
+export interface Mark {
+  at: Ns;
+  thread: number;
+  /** Empty if the stream does not have it. */
+  text: string;
 }
 
 /** Numbers of events over time. Bucket `i` covers `[i * width, (i + 1) * width)`. */

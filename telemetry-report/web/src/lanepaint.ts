@@ -7,6 +7,7 @@ import type { Loss, Report } from "./document";
 import { cut } from "./format";
 import { Bars, type Drawn, type Text } from "./lanebars";
 import { type Block, type Layout, ROW } from "./lanelayout";
+import { drawMarks } from "./marks";
 import type { Model } from "./model";
 import { Raster } from "./raster";
 import { firstAtLeast, type Spans } from "./spans";
@@ -72,6 +73,13 @@ export class Painter {
       context.fillRect(left, y + block.height - 3, plot, 1);
       this.label(context, block, y, left, height);
     }
+    drawMarks(context, this.model.report.marks, range, {
+      left,
+      right: width,
+      top: AXIS,
+      bottom: height,
+      x: (at) => left + (at - range.from) * scale,
+    });
     context.restore();
     this.ms = performance.now() - start;
   }

@@ -9,6 +9,7 @@ import { hit, mark } from "./lanehit";
 import { blockAt, type Layout, layout } from "./lanelayout";
 import { Painter, threadLabel } from "./lanepaint";
 import { aboutLosses, aboutSelected, aboutThread } from "./lanetips";
+import { aboutMarks } from "./marks";
 import type { Model } from "./model";
 import { spanFilter, type Spans } from "./spans";
 import { type Line, tip } from "./tip";
@@ -246,15 +247,16 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
     );
   };
   const lossAt = (x: number, at: number): Line[] | null => {
-    if (at < 0 || x < gutter(picture.width)) return null;
+    if (x < gutter(picture.width)) return null;
     const { from, until } = model.range;
     const moment = from + shareAt(x) * (until - from);
     const slack = (3 / picture.width) * (until - from);
     const found = model
       .losses()
       .filter((loss) => loss.from <= moment + slack && loss.until >= moment - slack)
-      .filter((loss) => loss.thread === null || loss.thread === places.blocks[at].thread);
-    return aboutLosses(found);
+      .filter((loss) => at >= 0 && (loss.thread === null || loss.thread === places.blocks[at].thread));
+    const said = [...aboutMarks(report.marks, moment, slack), ...aboutLosses(found)];
+    return said.length > 0 ? said : null;
   };
 
   const name = "Threads";

@@ -6,6 +6,7 @@ import { kindColor } from "./color";
 import { button, element, replace, table } from "./dom";
 import { between, brief, commas, count, cut, exactAt, moment, percent, rate, short, time } from "./format";
 import { eventsIn } from "./counts";
+import { aboutMarks, drawMarks } from "./marks";
 import type { Model } from "./model";
 import { perBar, type Rates, rates, sum } from "./rates";
 import type { Spans } from "./spans";
@@ -78,6 +79,13 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
       hatch(context, x1, 0, x2 - x1, bottom);
       filled = Math.max(x2, x1 + 3);
     }
+    drawMarks(context, report.marks, whole, {
+      left,
+      right: width,
+      top: 0,
+      bottom,
+      x: (at) => left + (at / whole.until) * plot,
+    });
     context.textAlign = "right";
     context.fillStyle = theme().faint;
     const text =
@@ -206,6 +214,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
     };
     const lines: Line[] = [{ text: `${moment(at)}: ${text(total)}`, isStrong: true }];
     const slack = (4 / picture.width) * whole.until;
+    lines.push(...aboutMarks(report.marks, at, slack));
     for (const loss of lossesOf(report, model.filter, { from: at - slack, until: at + slack }).slice(
       0,
       5,

@@ -3,6 +3,7 @@
 import type { Against, Loss, Report } from "./document";
 import { button, type Child, element, replace, table } from "./dom";
 import { between, bytes, commas, count, cut, exactAt, exactTime, short, time, utc } from "./format";
+import { marksTable } from "./marks";
 import { type Range, type View } from "./view";
 
 const plural = (number: number, one: string, more = `${one}s`) =>
@@ -181,11 +182,13 @@ export function showVerdict(header: HTMLElement, view: View): void {
   const good = isOpen ? "read without losses" : "✔ complete: nothing lost";
   const found = said.length === 0 ? good : `✖ ${said.join("; ")}`;
   const text = [found, ...remarks(report)].join("; ");
+  const listed = [hasLosses && "losses", report.marks.length > 0 && "marks", "facts"].filter(Boolean);
   const more = element(
     "details",
     { class: "more", "data-test": "facts" },
-    element("summary", {}, hasLosses ? "losses and facts" : "facts"),
+    element("summary", {}, listed.length > 2 ? listed.join(", ").replace(/, facts$/, " and facts") : listed.join(" and ")),
     hasLosses ? lossTable(view) : null,
+    report.marks.length > 0 ? marksTable(view) : null,
     facts(report),
   );
   line.append(element("span", {}, text));

@@ -6,6 +6,7 @@ import type {
   Kind,
   Lane,
   Loss,
+  Mark,
   Ns,
   Report,
   Session,
@@ -57,6 +58,7 @@ export class Run {
   events: EventType[] = [];
   spanTypes: SpanType[] = [];
   losses: Loss[] = [];
+  marks: Mark[] = [];
   spans: Span[] = [];
   notes: string[] = [];
   inputs = ["gcbench.tel"];
@@ -299,6 +301,8 @@ export class Run {
       paired: { version: 1, spans: [], longest: [], unmatched_count: 0 },
       losses: this.losses,
       more_losses: 0,
+      marks: this.marks,
+      more_marks: 0,
       rate: {
         width,
         buckets: Math.floor(this.duration / width) + 1,

@@ -99,6 +99,10 @@ export function gcbench(scale = 1): Run {
     if (i % 8 === 0) run.event(9, 1, at + long + gap / 2, Math.round(2 ** 20 * rnd()));
     at += long + gap;
   }
+  run.marks = [
+    { at: 400 * MS, thread: 0, text: "warm-up done" },
+    { at: 1500 * MS, thread: 1, text: "deploy 17" },
+  ];
   for (const span of run.spans) {
     span.begin = Math.round(span.begin);
     span.duration = Math.round(span.duration);
@@ -210,6 +214,7 @@ export function hostile(): Run {
   run.spans[0].key = "z".repeat(1_000_000);
   run.spans[5].key = bad;
   run.losses = [{ thread: 0, kind: 0, from: 1 * S, until: 1.1 * S, events: 7, cause: `${bad} \u0001` }];
+  run.marks = [{ at: 2 * S, thread: 0, text: bad }];
   run.notes = [bad];
   return run;
 }

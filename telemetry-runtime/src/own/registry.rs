@@ -3,6 +3,7 @@
 #![cfg_attr(telemetry_usdt, allow(unsafe_code))]
 
 use telemetry_derive::telemetry_event;
+use telemetry_format::Label;
 
 use crate::memory::registry::Registry;
 
@@ -38,4 +39,10 @@ pub(crate) fn control_change(mask: ControlMask, action: ControlAction, words: &s
 /// Emits that a message was not posted.
 pub(crate) fn message_dropped(registry: &str, message: &str, why: MessageDrop, dropped: u64) {
     events::messages_dropped!(registry, message, why, dropped);
+}
+
+/// Emits a mark, with a label that is asked for only if marks are on.
+#[inline(always)]
+pub(crate) fn mark(text: impl FnOnce() -> Label) {
+    events::mark!(text());
 }

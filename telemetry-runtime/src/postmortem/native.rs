@@ -1,5 +1,5 @@
 //! The runtime's functions for programs in C that are more than a debugger needs: the flight
-//! recorder's switches, snapshots, tracebacks, and labels.
+//! recorder's switches, snapshots, tracebacks, labels and marks.
 //!
 //! `include/telemetry.h` describes them. [`keep`] makes the linker keep them, as in `debugger`.
 #![allow(unsafe_code)]
@@ -13,7 +13,7 @@ use telemetry_format::Label;
 use crate::control::switches::Mask;
 use crate::drain::passes as drain;
 use crate::model::given;
-use crate::own::{labels, switches};
+use crate::own::{labels, marks, switches};
 use crate::postmortem::debugger::{change, copy};
 use crate::postmortem::traceback::Traceback;
 use crate::sys::c_text::text;
@@ -40,6 +40,7 @@ pub(crate) fn keep() {
     black_box(telemetry_traceback as *const ());
     black_box(telemetry_intern as *const ());
     black_box(telemetry_label as *const ());
+    black_box(telemetry_mark as *const ());
 }
 
 /// Makes the flight recorder record what the words name.
@@ -112,9 +113,30 @@ unsafe extern "C" fn telemetry_traceback(events: c_int, to: *mut c_char, size: u
 #[unsafe(no_mangle)]
 unsafe extern "C" fn telemetry_intern(at: *const u8, len: usize) -> Number {
     // SAFETY: by the contract of this function.
+    let text = unsafe { label_text(at, len) };
+    Number { number: text.map_or(Label::NONE, labels::intern).0 }
+}
+
+/// Marks this moment with a text.
+///
+/// # Safety
+/// As for [`telemetry_intern`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn telemetry_mark(at: *const u8, len: usize) {
+    // SAFETY: by the contract of this function.
+    if let Some(text) = unsafe { label_text(at, len) } {
+        marks::mark(text);
+    }
+}
+
+/// Returns the text for a label, as far as it is UTF-8, or nothing if there is none.
+///
+/// # Safety
+/// As for [`telemetry_intern`]. The text must not outlive these bytes.
+unsafe fn label_text<'t>(at: *const u8, len: usize) -> Option<&'t str> {
+    // SAFETY: by the contract of this function.
     let (text, _) = unsafe { given::text::<MAX_LABEL>(at, len) };
-    let is_absent = at.is_null() || len > isize::MAX as usize;
-    Number { number: if is_absent { Label::NONE.0 } else { labels::intern(text).0 } }
+    (!at.is_null() && len <= isize::MAX as usize).then_some(text)
 }
 
 /// Gives an address a name.

@@ -16,6 +16,7 @@ use crate::memory::facts::{self, Quoted};
 use crate::memory::mapping;
 use crate::memory::registry::{self, Registry};
 use crate::model::registry_def::RegistryDef;
+use crate::own::marks;
 use crate::own::switches as control;
 use crate::run::clock;
 use crate::run::state;
@@ -40,6 +41,8 @@ pub(crate) trait Actions {
     fn unknown(&self, words: &str) -> Vec<String>;
     /// Writes everything to the sinks.
     fn flush(&self);
+    /// Marks this moment with a text.
+    fn mark(&self, text: &str);
     /// Returns the counts of events.
     fn counters(&self) -> Numbers;
     /// Returns what the pool's memory is used for, in bytes.
@@ -83,6 +86,10 @@ impl Actions for Process {
 
     fn flush(&self) {
         drain::flush();
+    }
+
+    fn mark(&self, text: &str) {
+        marks::mark(text);
     }
 
     fn counters(&self) -> Numbers {

@@ -22,6 +22,8 @@ pub(crate) enum Request<'l> {
     /// Follows what the words name, or what is output.
     Tail(Option<&'l str>),
     Info,
+    /// Marks this moment with a text.
+    Mark(&'l str),
 }
 
 impl<'l> Request<'l> {
@@ -42,6 +44,8 @@ impl<'l> Request<'l> {
             ("info", "") => Ok(Request::Info),
             ("unknown", "") => Err("`unknown` without words".into()),
             ("unknown", words) => Ok(Request::Unknown(words)),
+            ("mark", "") => Err("`mark` without a text".into()),
+            ("mark", text) => Ok(Request::Mark(text)),
             ("tail", words) => Ok(Request::Tail((!words.is_empty()).then_some(words))),
             ("set" | "reset", words) => change(Mask::Output, verb, words),
             ("record", rest) => match split(rest) {
@@ -53,7 +57,7 @@ impl<'l> Request<'l> {
             }
             _ => Err(format!(
                 "unknown request `{verb}`, expected `get`, `set`, `reset`, `record set`, `record reset`, `flush`, \
-                 `counters`, `snapshot`, `unknown`, `tail` or `info`"
+                 `counters`, `snapshot`, `unknown`, `tail`, `info` or `mark`"
             )),
         }
     }

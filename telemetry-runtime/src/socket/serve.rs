@@ -86,6 +86,10 @@ impl<A: Actions> Server<A> {
                 self.actions.flush();
                 String::new()
             }
+            Request::Mark(text) => {
+                self.actions.mark(text);
+                String::new()
+            }
             Request::Counters => self.counters(),
             Request::Info => self.info(),
             Request::Snapshot => return self.snapshot(),

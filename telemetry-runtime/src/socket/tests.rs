@@ -57,6 +57,10 @@ impl Actions for Fake {
         panic!("a sink of the program's own");
     }
 
+    fn mark(&self, text: &str) {
+        *self.changes.lock().unwrap() += &format!(" mark {text}");
+    }
+
     fn counters(&self) -> Numbers {
         vec![("emitted", 3), ("written", 2)]
     }
@@ -170,6 +174,9 @@ fn requests_are_answered() {
          [[registry]]\nname = \"gc\"\nversion = \"1.2.3\"\nfingerprint = \"00000000000000fe\"\nevents = 0\n\
          kinds = [\"Pool\", \"Ref\"]\n\n[[sink]]\nname = \"`a\\\".tel`\"\nwritten = 2\nnotice = \"[sink-failed 28]\"\nfailure = \"no \\\"room\\\"\"\n",
     );
+    check("mark\n", "error: `mark` without a text\n");
+    check(" mark  deploy  17 \n", "ok\n");
+    assert_eq!(running.server.actions.changes.lock().unwrap().split_off(0), " mark deploy  17");
     // Only the first line counts.
     check("get\nset all\n", "ok\noutput = \"Output\"\nrecord = \"Record\"\n");
     check("flush\n", "error: the request panicked\n");
@@ -183,7 +190,7 @@ fn what_is_no_request_is_refused() {
         assert_eq!(running.ask(request), format!("error: {expected}\n"), "{}", request.escape_ascii());
     };
     let verbs = "expected `get`, `set`, `reset`, `record set`, `record reset`, `flush`, `counters`, `snapshot`, \
-                 `unknown`, `tail` or `info`";
+                 `unknown`, `tail`, `info` or `mark`";
     check(b"\n", &format!("unknown request ``, {verbs}"));
     check(b"GET / HTTP/1.1\n", &format!("unknown request `GET`, {verbs}"));
     check(b"get now\n", "`now` behind `get`, expected nothing");

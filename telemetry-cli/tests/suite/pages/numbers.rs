@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::Page;
 use crate::run::{Folder, run};
-use crate::streams::{START, begun, gc, gc_registry, labeled, lossy, two_registries};
+use crate::streams::{START, begun, gc, gc_registry, labeled, lossy, marked, two_registries};
 
 /// Checks the report of a stream against `stats --json` and `spans --json`.
 #[track_caller]
@@ -175,6 +175,24 @@ fn losses_have_time_thread_kind_and_cause() {
     assert!(frame.contains("1,230 lost in the program"), "{frame}");
     // Control characters of the program's name are shown as numbers.
     assert!(frame.contains("<title>lossy\\u{1b}[1m</title>"), "{frame}");
+}
+
+#[test]
+fn marks_have_time_thread_and_text() {
+    let document = Page::of(&marked()).document;
+    let found: Vec<_> = list_of(&document["marks"])
+        .iter()
+        .map(|mark| {
+            let thread = &document["threads"][mark["thread"].as_u64().unwrap() as usize]["name"];
+            (mark["at"].as_u64().unwrap(), thread.as_str().unwrap(), mark["text"].as_str().unwrap())
+        })
+        .collect();
+    // The first event is at 5 ns.
+    assert_eq!(
+        found,
+        [(10, "main", "warm-up done"), (895, "telemetry-ctl", "deploy 17"), (2_595, "main", "")]
+    );
+    assert_eq!(document["more_marks"], 0);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{Program, Sockets, wait};
 use crate::gc_events;
+use crate::run::run;
 
 pub(crate) fn emit() {
     gc_events::pool_init!(1_u64, 2_u64, 3_u64, 0);
@@ -189,6 +190,23 @@ fn a_snapshot_has_what_is_in_memory() {
     }
     assert!(!sockets.path("stream.tel").exists(), "nothing is output");
     assert_eq!(std::fs::read_dir(sockets.dir()).unwrap().count(), 1);
+}
+
+/// A mark from outside is an event of the process, which every command shows.
+#[test]
+fn a_mark_comes_from_outside() {
+    let sockets = Sockets::new();
+    let test = "processes::programs::a_mark_comes_from_outside";
+    let program = Program::ready(&sockets, test, &[], emit);
+    let pid = program.pid;
+    wait("an event", || emitted(&sockets, pid) > 0);
+    let mut command = sockets.command(&format!("control {pid} --mark"));
+    let marked = run(command.arg(" deploy  17 "), &[]);
+    assert_eq!((marked.code, marked.stderr.as_str()), (Some(0), ""));
+    sockets.prints(&format!("control {pid} --flush"));
+    let printed = sockets.run("print stream.tel --event Mark");
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    assert!(printed.contains("telemetry-ctl") && printed.contains("text:\"deploy  17\""), "{printed}");
 }
 
 /// Follows a kind that is not output otherwise, until an interrupt.

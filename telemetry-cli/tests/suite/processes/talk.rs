@@ -72,7 +72,7 @@ fn process(sockets: &Sockets) -> (u32, Arc<Mutex<Vec<String>>>) {
             "set" => "ok\noutput = \"gc:Pool\"\nrecord = \"gc:Pool\"\nunknown = [\"Pol\"]\nnames = [\"Pool\", \"Ref\"]\n".into(),
             "unknown" => "ok\nunknown = [\"Rex\"]\nnames = [\"Pool\", \"Ref\"]\n".into(),
             "reset" | "record" => "ok\noutput = \"\"\nrecord = \"gc:Pool\"\n".into(),
-            "flush" => "ok\n".into(),
+            "flush" | "mark" => "ok\n".into(),
             "snapshot" => [format!("ok {}\n", gc().len()).into_bytes(), gc()].concat(),
             "tail" => [b"ok\n".to_vec(), gc()].concat(),
             other => panic!("{other}"),
@@ -97,6 +97,7 @@ fn what_people_see() {
         "control --record PID -1",
         "control PID --flush",
         "control PID --snapshot out.tel",
+        "control PID --mark deploy-17",
         "tail PID Pool Rex",
         "tail PID Pool Ref",
         "tail --strict PID",
@@ -108,6 +109,8 @@ fn what_people_see() {
         "control",
         "control PID --reset",
         "control PID Pool --flush",
+        "control PID Pool --mark x",
+        "control PID --mark=",
         "control me",
     ];
     let mut transcript = String::new();

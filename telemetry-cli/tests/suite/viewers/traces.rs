@@ -10,6 +10,7 @@ use super::expected::{Arguments, Expected, expected, float};
 use super::streams::{Sample, samples};
 use super::trace_processor::{folder, query};
 use crate::run::Folder;
+use crate::streams::marked;
 
 /// Errors while a trace was imported.
 const ERRORS: &str = "SELECT name, value FROM stats WHERE value > 0 \
@@ -48,6 +49,42 @@ fn perfetto_sees_the_same_numbers() {
     }
     let (file, prefix) = FILES[2];
     check(&engine, &samples()[0], file, prefix);
+}
+
+/// Marks have their texts as names. In Perfetto's format they are on one track; in Chrome's they
+/// are global.
+#[test]
+fn perfetto_shows_marks_by_their_texts() {
+    const MARKS: &str = "SELECT slice.name, process_track.id IS NULL AND thread_track.id IS NULL AS is_global \
+        FROM slice LEFT JOIN process_track ON process_track.id = track_id \
+        LEFT JOIN thread_track ON thread_track.id = track_id WHERE category = 'Program' ORDER BY ts";
+    let Some(engine) = folder() else { return };
+    for (file, _) in FILES {
+        let folder = Folder::new().with("stream", marked());
+        assert_eq!(folder.run(&format!("convert -o {file} stream")).code, Some(0));
+        let rows = query(&engine, &folder.path(file), &[MARKS]);
+        let found: Vec<_> = rows
+            .iter()
+            .map(|row| (row["name"].as_str().unwrap(), row["is_global"].as_i64().unwrap()))
+            .collect();
+        assert_eq!(found, [("warm-up done", 1), ("deploy 17", 1), ("Mark", 0)], "{file}");
+    }
+}
+
+/// The same without a reader of others.
+#[test]
+fn marks_are_global_instants() {
+    let folder = Folder::new().with("stream", marked());
+    assert_eq!(folder.run("convert -o trace.json stream").code, Some(0));
+    let trace: Json = serde_json::from_slice(&std::fs::read(folder.path("trace.json")).unwrap()).unwrap();
+    let marks = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == "Program");
+    let found: Vec<_> = marks.map(|mark| [&mark["name"], &mark["s"], &mark["args"]["text"]]).collect();
+    let expected = [
+        ["warm-up done", "g", "warm-up done"].map(Json::from),
+        ["deploy 17", "g", "deploy 17"].map(Json::from),
+        ["Mark".into(), "t".into(), 3.into()],
+    ];
+    assert_eq!(found, expected.each_ref().map(|row| row.each_ref()));
 }
 
 fn check(engine: &Path, sample: &Sample, file: &str, prefix: &str) {

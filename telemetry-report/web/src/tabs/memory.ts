@@ -102,6 +102,7 @@ export const memory: Tab = {
       read: bytes,
       exact: exactBytes,
       losses: view.losses(),
+      marks: view.report.marks,
     });
     const perSecond = (values: number[]) => values.map((value) => (value / of.width) * 1e9);
     const live = timeline(

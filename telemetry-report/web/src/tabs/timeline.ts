@@ -1,10 +1,11 @@
 /** Numbers over time as steps: lines, or areas on top of each other. */
 
 import { hatch } from "../canvas";
-import type { Loss, Ns } from "../document";
+import type { Loss, Mark, Ns } from "../document";
 import { type Column, table } from "../dom";
 import { exactAt, moment, time } from "../format";
 import { intervals } from "../heat";
+import { aboutMarks, drawMarks } from "../marks";
 import type { Range } from "../view";
 import { drawAxis, logAxis, timeAxis, upAxis } from "./axes";
 import { boxOf, type Figure, figure, named } from "./figure";
@@ -31,6 +32,7 @@ export interface TimelineData {
   /** All digits of a value. */
   exact?(value: number): string;
   losses: Loss[];
+  marks: Mark[];
 }
 
 /** Makes the picture. `data` is read at each update. */
@@ -109,6 +111,7 @@ export function timeline(name: string, title: string, data: () => TimelineData, 
         const left = x.place(loss.from);
         hatch(context, left, box.top, x.place(loss.until) - left, box.bottom - box.top);
       }
+      drawMarks(context, now.marks, now.range, { ...box, x: (at) => x.place(at) });
       context.restore();
     },
     hover(px) {
@@ -125,6 +128,7 @@ export function timeline(name: string, title: string, data: () => TimelineData, 
       );
       return [
         `${moment(at * now.width)} to ${moment((at + 1) * now.width)}`,
+        ...aboutMarks(now.marks, x.value(px), Math.abs(x.value(px + 4) - x.value(px))).map(({ text }) => text),
         ...lines.slice(0, 14),
         ...(isLost ? ["events are missing here"] : []),
       ];

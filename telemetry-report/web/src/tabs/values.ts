@@ -181,6 +181,7 @@ export const values: Tab = {
         range: view.range,
         isStacked: false,
         losses: losses(),
+        marks: report.marks,
         isBinary: isBinary(of().unit),
         read: (value) => `${reader(of().unit)(value)}/s`,
         series: [
@@ -202,6 +203,7 @@ export const values: Tab = {
         range: view.range,
         isStacked: false,
         losses: losses(),
+        marks: report.marks,
         isBinary: isBinary(of().unit),
         read: reader(of().unit),
         series: (totals() ?? [])
@@ -224,6 +226,7 @@ export const values: Tab = {
         range: view.range,
         isStacked: false,
         losses: losses(),
+        marks: report.marks,
         isBinary: isBinary(of().unit),
         read: reader(of().unit),
         series: [curve()].flatMap((one) =>
