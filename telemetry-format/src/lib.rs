@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod account;
 mod calendar;
+pub mod control;
 mod cursor;
 mod encoding;
 mod grouped;

@@ -72,7 +72,7 @@ pub mod __private {
     };
     pub use crate::model::flags::debug as debug_flags;
     pub use crate::model::given::{Given, array, bytes, converted, list, text};
-    pub use crate::model::registry_def::{EventInfo, Kind, ParamInfo, RegistryDef, Sort, TypeInfo};
+    pub use crate::model::registry_def::{EventInfo, Kind, ParamInfo, Preset, RegistryDef, Sort, TypeInfo};
     pub use crate::model::values::{Address, Word};
     pub use crate::model::variety::{is_compiled, is_on, is_same, switches};
     pub use crate::own::labels::{intern, interned};

@@ -19,6 +19,9 @@
 //! Trace = { bit = 2, doc = "per trace or scan" }
 //! Ref = { bit = 4, doc = "per reference or fix", clock = "inherit" }   # or "precise"
 //!
+//! [presets]                                      # words of control that stand for several
+//! gc = "Trace Ref -TraceEnd"
+//!
 //! [types.TraceWhy]                               # an enum
 //! repr = "u8"                                    # u8 to u64, i8 to i64
 //! values = { ClientRequest = 1, NurseryFull = { value = 2, doc = "no room in the nursery" } }
@@ -154,14 +157,14 @@ mod model;
 mod text;
 pub mod version;
 
-pub use telemetry_format::{Encoding, own};
+pub use telemetry_format::{Encoding, control, own};
 
 pub use load::error::{LoadCause, LoadError};
 pub use load::file::{load, load_from, load_lock, lock_path};
 pub use model::naming::{NameBy, Named, Naming};
 pub use model::registry::{
-    Clock, Count, Event, Kind, Message, MessagePart, Param, Registry, Span, Type, TypeForm, TypeValue,
-    Version,
+    Clock, Count, Event, Kind, Message, MessagePart, Param, Preset, Registry, Span, Type, TypeForm,
+    TypeValue, Version,
 };
 pub use model::replay::{Replay, ReplayAction, ReplayRole};
 pub use model::slots::Slots;

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use telemetry_schema::limits::{DEFAULT_RUN_LEN, MAX_EVENT_LEN, MAX_RUN_LEN};
 use telemetry_schema::{
-    Clock, Count, Event, Kind, Message, NameBy, Named, Param, Registry, Replay, ReplayAction, ReplayRole,
-    Sort, Span, Tracing, TracingAt, Type, TypeForm, TypeValue, Version,
+    Clock, Count, Event, Kind, Message, NameBy, Named, Param, Preset, Registry, Replay, ReplayAction,
+    ReplayRole, Sort, Span, Tracing, TracingAt, Type, TypeForm, TypeValue, Version,
 };
 
 /// Names of kinds, types and events: acronyms, digits, single letters.
@@ -60,10 +60,19 @@ pub fn registries() -> impl Strategy<Value = Registry> {
                 event.replay = replay(&event.params, event.always);
                 event.tracing = tracing(event);
             }
+            registry.presets = presets(&registry);
             registry.spans = spans(&registry.events);
             registry.messages = messages(&registry.spans, &registry.events);
             registry
         })
+}
+
+/// A preset for every second kind, without the first used event.
+fn presets(registry: &Registry) -> Vec<Preset> {
+    let first = registry.events.iter().find(|event| event.used);
+    let without = first.map_or(String::new(), |event| format!(" -{}", event.name));
+    let kinds = registry.kinds.iter().step_by(2).enumerate();
+    kinds.map(|(at, kind)| Preset::new(format!("preset_{at}"), format!("{}{without}", kind.name))).collect()
 }
 
 fn docs() -> impl Strategy<Value = String> {

@@ -296,6 +296,16 @@ pub const CASES: &[Case] = &[
         ..minor("a new span", &[], &["span-added Idle"])
     },
     minor("a span less", &[(SPAN, "")], &["span-removed Growth"]),
+    Case {
+        edits: &[("churn = \"all\"", "churn = \"all\"\nmisses = \"Miss\"")],
+        ..minor("a new preset", &[], &["preset-added misses"])
+    },
+    median("a preset less", &[("churn = \"all\"\n", "")], &["preset-removed churn"]),
+    minor(
+        "other words of a preset",
+        &[("churn = \"all\"", "churn = \"all -Grown\"")],
+        &["preset-changed churn"],
+    ),
     minor("a span without its key", &[("key = \"entry\"\n", "")], &["span-changed Growth"]),
     minor(
         "a span that is named by a value",

@@ -48,6 +48,11 @@ const STATES: &[(&str, &str)] = &[
     ("Tick\t -Tick\n  Fix", "work:Inherit"),
     ("Absent absent:all work:Absent : -", ""),
     ("third:Precise", ""),
+    ("most", "second:Lone"),
+    ("SECOND:Most -Lonely", ""),
+    ("work:most", ""),
+    ("all -alone", "second:Precise work:Precise work:Inherit work:Other"),
+    ("alone second:Precise -most", "second:Precise"),
 ];
 
 /// Makes both registries known, with nothing on.
@@ -103,6 +108,7 @@ fn reset_takes_away_what_set_gives() {
             check("0x81", "work:Inherit work:Other");
             check("work:3", "second:Precise second:Lone work:Other");
             check("Named work:Tick", "second:Precise second:Lone work:Alloc work:Inherit");
+            check("most", "second:Precise work:Precise work:Inherit work:Other");
             check("Precise -Named", "second:Lone work:Named work:Inherit work:Other");
             vec![]
         },

@@ -147,7 +147,11 @@ fn codes(registry: &Registry, change: &Change, thing: Option<&Thing>) -> Vec<u16
         Thing::Event { .. } if thing.is_none() => return Vec::new(),
         Thing::Event { code, .. } | Thing::Param { code, .. } => vec![*code],
         Thing::Type { name } | Thing::Value { ty: name, .. } => of_type(name),
-        Thing::Registry | Thing::Kind { .. } | Thing::Span { .. } | Thing::Message { .. } => Vec::new(),
+        Thing::Registry
+        | Thing::Kind { .. }
+        | Thing::Span { .. }
+        | Thing::Preset { .. }
+        | Thing::Message { .. } => Vec::new(),
     };
     match codes.is_empty() {
         true => registry.events.iter().map(|event| event.code).collect(),

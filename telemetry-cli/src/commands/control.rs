@@ -16,7 +16,7 @@ use crate::text::table::Table;
 use crate::text::{count, escaped_text, grouped};
 
 const EXAMPLES: &str = "\
-Words are those of TELEMETRY_CONTROL, and apply from left to right: `all`, the name of a kind or event,
+Words are those of TELEMETRY_CONTROL, and apply from left to right: `all`, the name of a kind, event or preset,
 `registry:word`, or a number as a bitmap of kinds. A leading `-` excludes.
 
 Examples:
@@ -154,6 +154,9 @@ impl Shown {
             row("file", escaped_text(&info.filename));
             for registry in &info.registries {
                 row("registry", escaped_text(&format!("{} {}", registry.name, registry.version)));
+                if !registry.presets.is_empty() {
+                    row("presets", escaped_text(&registry.presets.join(" ")));
+                }
             }
             row("output", words(&info.masks.output));
             row("record", words(&info.masks.record));

@@ -17,7 +17,7 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "KIND")]
     kind: Vec<String>,
 
-    /// Only this event: name, code (`0x` for hexadecimal), or `REGISTRY:EVENT` (repeatable)
+    /// Only this event: name, code (`0x` for hexadecimal), preset, or `REGISTRY:EVENT` (repeatable)
     #[arg(long, value_name = "EVENT")]
     event: Vec<String>,
 

@@ -172,6 +172,9 @@ pub(crate) struct RegistryInfo {
     pub(crate) version: String,
     #[serde(default)]
     pub(crate) kinds: Vec<String>,
+    /// Words that stand for several.
+    #[serde(default)]
+    pub(crate) presets: Vec<String>,
 }
 
 impl Counters {

@@ -40,6 +40,8 @@ struct ThingReport {
     value: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     span: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preset: Option<String>,
     #[serde(rename = "message", skip_serializing_if = "Option::is_none")]
     of_message: Option<String>,
 }
@@ -98,11 +100,11 @@ impl ChangeReport {
     }
 
     pub(crate) fn new(change: &Change) -> ChangeReport {
-        let Target { kind, ty, value, event, param, span, message } = Target::of(change.thing());
+        let Target { kind, ty, value, event, param, span, preset, message } = Target::of(change.thing());
         ChangeReport {
             rule: change.rule.name(),
             demand: change.rule.demand().name(),
-            thing: ThingReport { event, param, kind, ty, value, span, of_message: message },
+            thing: ThingReport { event, param, kind, ty, value, span, preset, of_message: message },
             key: change.key,
             was: change.was.clone(),
             is: change.is.clone(),

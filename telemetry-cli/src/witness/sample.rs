@@ -29,7 +29,7 @@ pub(super) fn event(change: &Change, registry: &Registry) -> Option<u16> {
         Thing::Kind { name } => {
             registry.events.iter().find(|event| registry.kind_of(event).name == *name).map(|event| event.code)
         }
-        Thing::Registry | Thing::Span { .. } | Thing::Message { .. } => None,
+        Thing::Registry | Thing::Span { .. } | Thing::Preset { .. } | Thing::Message { .. } => None,
     }
 }
 

@@ -22,6 +22,10 @@ impl Decoder {
                 .iter()
                 .map(|event| (registry.name.as_str(), event.code.into(), event.name.as_str()))
         });
+        // A preset has no number.
+        let presets = registries().flat_map(|(_, registry)| {
+            registry.presets.iter().map(|preset| (registry.name.as_str(), u64::MAX, preset.name.as_str()))
+        });
         let threads = sessions.iter().flat_map(|session| session.threads());
         let threads = threads.map(|(number, facts)| (*number, facts.text("name").unwrap_or_default()));
         let threads = threads.chain(self.lanes.iter().map(|lane| (lane.key.thread, "")));
@@ -33,7 +37,7 @@ impl Decoder {
         let filter = &self.filter;
         let mut unmatched = [
             missing("kind", &filter.kinds, kinds),
-            missing("event", &filter.events, events),
+            missing("event", &filter.events, events.chain(presets)),
             missing("thread", &filter.threads, threads),
             missing("session", &filter.sessions, programs),
             missing("registry", &filter.registries, names),

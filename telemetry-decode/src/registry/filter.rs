@@ -16,7 +16,8 @@ use crate::registry::condition::{Condition, SharedCondition};
 pub struct Filter {
     /// Kinds by name or bit number; with `registry:` before it, those of one registry.
     pub kinds: Vec<Selector>,
-    /// Events by name or code; with `registry:` before it, those of one registry.
+    /// Events by name or code, or by a preset that has them; with `registry:` before it, those of
+    /// one registry.
     pub events: Vec<Selector>,
     /// Threads by name or the session's number for them.
     pub threads: Vec<Selector>,
@@ -139,6 +140,17 @@ impl Selector {
             Selector::Number(_) => None,
         };
         self.is(number, name) || rest.is_some_and(|rest| Selector::from(rest).is(number, name))
+    }
+
+    /// Returns true if this is the name of a preset of a registry, alone or after `registry:`.
+    pub(crate) fn is_preset(&self, registry: &str, name: &str) -> bool {
+        let Selector::Text(wanted) = self else { return false };
+        let bare = match wanted.split_once(':') {
+            Some((of, bare)) if of.eq_ignore_ascii_case(registry) => bare,
+            Some(_) => return false,
+            None => wanted,
+        };
+        bare.eq_ignore_ascii_case(name)
     }
 
     /// Returns true if this is the number or the name of something.

@@ -101,8 +101,17 @@ impl Wanted {
             return Wanted { kinds, events: None };
         }
         let events = registry.events.iter();
-        let events: Vec<bool> =
+        let mut events: Vec<bool> =
             events.map(|event| is_any(&filter.events, event.code.into(), &event.name)).collect();
+        let presets = registry
+            .presets
+            .iter()
+            .filter(|preset| filter.events.iter().any(|e| e.is_preset(&registry.name, &preset.name)));
+        for preset in presets {
+            for (event, wanted) in registry.events.iter().zip(&mut events) {
+                *wanted |= registry.has(preset, event);
+            }
+        }
         let of_events = registry.events.iter().zip(&events).filter(|(_, wanted)| **wanted);
         let of_events = of_events.fold(0, |mask, (event, _)| mask | bit(registry.kind_of(event).bit));
         Wanted { kinds: kinds & of_events, events: Some(events) }

@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use telemetry_decode::{Filter, Order, Reader, Selector};
 use telemetry_format::BlockType;
+use telemetry_schema::{Event, Preset};
 
 use crate::made::{Made, Plan, blocks, header, make, registry};
 use crate::read::{Read, Way, assert_same_lanes, read_filtered};
@@ -121,6 +122,31 @@ fn case_does_not_matter() {
         events
     });
     assert_eq!(read[0], read[1]);
+}
+
+/// The name of a preset selects its events, also beside others.
+#[test]
+fn presets_are_names_of_events() {
+    let mut registry = registry();
+    let made_kind = registry.kind_of(registry.event_named("Made").unwrap()).name.clone();
+    registry.presets.push(Preset::new("others", format!("all -{made_kind}")));
+    let made = make(&registry, &Plan::default());
+    let check = |names: &[&str], expected: &dyn Fn(&str, &str) -> bool| {
+        let filter = Filter::default().events(names.iter().copied());
+        let mut events = Reader::from_slice(&made.stream).filter(filter).events().unwrap();
+        let mut count = 0;
+        while let Some(event) = events.next().unwrap() {
+            assert!(expected(&event.kind().name, event.name()), "{names:?}: {}", event.name());
+            count += 1;
+        }
+        let is_wanted = |event: &Event| expected(&registry.kind_of(event).name, &event.name);
+        let all = made.events.iter().filter(|made| registry.event(made.code).is_some_and(is_wanted));
+        assert_eq!(count, all.count(), "{names:?}");
+        assert!(count > 0 && events.completeness().unmatched.is_empty(), "{names:?}");
+    };
+    check(&["others"], &|kind, _| kind != made_kind);
+    check(&["ALL_SORTS:Others"], &|kind, _| kind != made_kind);
+    check(&["others", "Made"], &|kind, name| kind != made_kind || name == "Made");
 }
 
 /// Names that exist, but not together, are reported too.

@@ -3,7 +3,7 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
-use telemetry_schema::{Clock, Count, Param, Registry, Slots, Sort, Type, TypeForm};
+use telemetry_schema::{Clock, Count, Event, Param, Registry, Slots, Sort, Type, TypeForm};
 
 use crate::parts::names::ident;
 
@@ -20,6 +20,12 @@ pub(crate) fn definition(registry: &Registry, slots: &Slots) -> TokenStream {
         quote!(Kind { name: #name, bit: #bit, inherits: #inherits, slots: #start..#end })
     });
     let types = registry.types.iter().map(type_);
+    let presets = registry.presets.iter().map(|preset| {
+        let has = |event: &&Event| event.used && registry.has(preset, event);
+        let codes = registry.events.iter().filter(has).map(|event| Literal::u16_unsuffixed(event.code));
+        let name = &preset.name;
+        quote!(Preset { name: #name, events: &[#(#codes),*] })
+    });
     // Retired events have no emitters, and so no bits.
     let events = registry.events.iter().enumerate().filter(|(_, event)| event.used).map(|(index, event)| {
         let (name, code, kind) = (&event.name, Literal::u16_unsuffixed(event.code), event.kind as u8);
@@ -30,7 +36,7 @@ pub(crate) fn definition(registry: &Registry, slots: &Slots) -> TokenStream {
     quote! {
         /// The registry as the runtime needs it.
         mod definition {
-            use super::rt::{Encoding, EventInfo, Kind, ParamInfo, RegistryDef, Sort, TypeInfo};
+            use super::rt::{Encoding, EventInfo, Kind, ParamInfo, Preset, RegistryDef, Sort, TypeInfo};
 
             pub(super) const DEFINITION: RegistryDef = RegistryDef {
                 name: #name,
@@ -38,6 +44,7 @@ pub(crate) fn definition(registry: &Registry, slots: &Slots) -> TokenStream {
                 fingerprint: #fingerprint,
                 text: #text,
                 kinds: &[#(#kinds),*],
+                presets: &[#(#presets),*],
                 types: &[#(#types),*],
                 events: &[#(#events),*],
             };

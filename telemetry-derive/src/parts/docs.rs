@@ -1,11 +1,17 @@
 //! The registry's docs as rustdoc shows them.
 
-use telemetry_schema::{Clock, Event, Param, Registry, Version};
+use telemetry_schema::{Clock, Event, Param, Preset, Registry, Version};
 
 /// Returns the doc of the module.
 pub(crate) fn registry(registry: &Registry) -> String {
     let Version { major, median, minor } = registry.version;
-    format!("{}\n\nRegistry `{}` {major}.{median}.{minor}.", sentence(&registry.doc), registry.name)
+    let text =
+        format!("{}\n\nRegistry `{}` {major}.{median}.{minor}.", sentence(&registry.doc), registry.name);
+    if registry.presets.is_empty() {
+        return text;
+    }
+    let list = |preset: &Preset| format!("\n- `{}`: `{}`", preset.name, preset.words);
+    text + "\n\nPresets:\n" + &registry.presets.iter().map(list).collect::<String>()
 }
 
 /// Returns the doc of an emitter and of its event's struct.

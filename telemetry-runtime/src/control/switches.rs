@@ -10,9 +10,10 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use telemetry_format::Notice;
+use telemetry_format::control::sign;
 
 use crate::control::meant::meant;
-use crate::control::words::{Words, is_known, sign};
+use crate::control::words::{Words, is_known};
 use crate::memory::image;
 use crate::memory::registry::{self, Registry};
 use crate::run::reentry::ReentryGuard;
@@ -153,7 +154,7 @@ pub(crate) fn warn(own: &'static Registry) {
         .collect();
     drop((control, inside));
     let kinds = kinds_in_use();
-    let names: Vec<&str> = kinds.iter().copied().chain(events_in_use()).collect();
+    let names: Vec<&str> = kinds.iter().copied().chain(presets_in_use()).chain(events_in_use()).collect();
     for (word, what) in unknown {
         let bare = word.split_once(':').map_or(&word[..], |(_, rest)| rest);
         let help = match meant(bare, &names) {
@@ -180,6 +181,11 @@ fn is_known_anywhere(own: &'static Registry, word: &str) -> bool {
 fn kinds_in_use() -> Vec<&'static str> {
     let registries = registry::all().filter(|registry| !registry.is_own());
     registries.flat_map(|registry| registry.def().kinds.iter().map(|kind| kind.name)).collect()
+}
+
+fn presets_in_use() -> impl Iterator<Item = &'static str> {
+    let registries = registry::all().filter(|registry| !registry.is_own());
+    registries.flat_map(|registry| registry.def().presets.iter().map(|preset| preset.name))
 }
 
 fn events_in_use() -> impl Iterator<Item = &'static str> {

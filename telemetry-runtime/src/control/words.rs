@@ -2,9 +2,12 @@
 //!
 //! - A number is a bitmap of kinds, with C's prefixes `0x` and `0`, as in the MPS. A negative
 //!   number has all bits.
-//! - `all` names all events except the runtime's own. Any other word names a kind or an event.
+//! - `all` names all events except the runtime's own. Any other word names a kind, an event or a
+//!   preset, which is a named set of events of its registry.
 //! - `registry:word` applies to that registry only, and `*:word` is the same as `word`.
 //! - A leading `-` takes away what the word names.
+
+use telemetry_format::control::{ALL, Named, bitmap, of_registry, sign};
 
 use crate::memory::registry::Registry;
 use crate::model::registry_def::EventInfo;
@@ -94,7 +97,7 @@ impl Words {
     /// Appends a word, and removes earlier words that it makes void. The text thus stays as short
     /// as the list of different names. Returns false if there is no room.
     fn remember(&mut self, word: &str, on: bool) -> bool {
-        let is_all = word.eq_ignore_ascii_case("all");
+        let is_all = word.eq_ignore_ascii_case(ALL);
         let text = self.many.as_mut().map_or(&mut self.few[..], Mapped::bytes_mut);
         let mut at = 0;
         let mut kept = 0;
@@ -129,22 +132,14 @@ impl Words {
 /// Returns true if a word names anything in a registry.
 pub(crate) fn is_known(registry: &Registry, word: &str) -> bool {
     let def = registry.def();
-    word.eq_ignore_ascii_case("all")
-        || number(word).is_some()
+    word.eq_ignore_ascii_case(ALL)
+        || bitmap(word).is_some()
         || def.events.iter().any(|event| names(registry, word, event))
-        // A registry without events that is in use.
-        || of_registry(registry, word)
-            .is_some_and(|word| def.kinds.iter().any(|kind| word.eq_ignore_ascii_case(kind.name)))
-}
-
-/// Returns a word without its sign and without `*:`, and whether it adds. A number keeps its sign
-/// and adds, unless the sign is before `*:`.
-pub(crate) fn sign(word: &str) -> (&str, bool) {
-    let (word, adds) = match word.strip_prefix('-') {
-        Some(rest) if !rest.starts_with(|c: char| c.is_ascii_digit()) => (rest, false),
-        _ => (word, true),
-    };
-    (word.strip_prefix("*:").unwrap_or(word), adds)
+        // A kind or a preset without events.
+        || of_registry(def.name, word).is_some_and(|word| {
+            let presets = def.presets.iter().map(|preset| preset.name);
+            def.kinds.iter().map(|kind| kind.name).chain(presets).any(|name| word.eq_ignore_ascii_case(name))
+        })
 }
 
 /// Returns true if a word names the runtime's own registry.
@@ -154,63 +149,15 @@ fn is_of_own(word: &[u8]) -> bool {
 
 /// Returns true if a word names an event, alone or with others.
 fn names(registry: &Registry, word: &str, event: &EventInfo) -> bool {
-    let kind = &registry.def().kinds[usize::from(event.kind)];
-    of_registry(registry, word).is_some_and(|word| {
-        word.eq_ignore_ascii_case("all")
-            || word.eq_ignore_ascii_case(kind.name)
-            || word.eq_ignore_ascii_case(event.name)
-            || number(word).is_some_and(|bits| bits & 1 << kind.bit != 0)
-    })
-}
-
-/// Returns a word without the name of the registry, or `None` if it is that of another one. A word
-/// must name the runtime's own registry to match there. So switches for the program do not hide
-/// what the runtime reports.
-fn of_registry<'w>(registry: &Registry, word: &'w str) -> Option<&'w str> {
-    match word.split_once(':') {
-        Some((name, _)) if !name.eq_ignore_ascii_case(registry.def().name) => None,
-        Some((_, rest)) => Some(rest),
-        None if registry.is_own() => None,
-        None => Some(word),
-    }
-}
-
-/// Parses a number as C's `strtoul` does in base 0. A number that is negative or too large is all
-/// bits, and `-0` is none.
-fn number(word: &str) -> Option<u64> {
-    let (negative, digits) = word.strip_prefix('-').map_or((false, word), |rest| (true, rest));
-    let (digits, radix) = match digits.as_bytes() {
-        [b'0', b'x' | b'X', _, ..] => (&digits[2..], 16),
-        [b'0', _, ..] => (&digits[1..], 8),
-        _ => (digits, 10),
-    };
-    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
-        return None;
-    }
-    let bits = u64::from_str_radix(digits, radix).unwrap_or(u64::MAX);
-    Some(if negative && bits != 0 { u64::MAX } else { bits })
+    let def = registry.def();
+    let kind = &def.kinds[usize::from(event.kind)];
+    let named = Named { registry: def.name, kind: kind.name, bit: kind.bit, event: event.name };
+    named.is_named(word, |word| def.presets.iter().any(|preset| preset.has(word, event.code)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_those_of_strtoul() {
-        let check = |word, expected| assert_eq!(number(word), expected, "{word}");
-        check("0x40", Some(0x40));
-        check("64", Some(64));
-        check("010", Some(8));
-        check("0", Some(0));
-        check("-1", Some(u64::MAX));
-        check("-0x0", Some(0));
-        check("99999999999999999999", Some(u64::MAX));
-        check("64,32", None);
-        check("0x", None);
-        check("Arena", None);
-        check("", None);
-        check("-", None);
-    }
 
     #[test]
     fn only_words_that_still_matter_are_remembered() {
@@ -263,19 +210,5 @@ mod tests {
         assert_eq!(all.iter().count(), 2000 - refused);
         assert!(all.change("all", true), "there is room for what makes all others void");
         assert_eq!(all.iter().collect::<Vec<_>>(), [("all", true)]);
-    }
-
-    #[test]
-    fn a_minus_takes_away_but_in_a_number() {
-        let check = |word, expected| assert_eq!(sign(word), expected);
-        check("Arena", ("Arena", true));
-        check("-Arena", ("Arena", false));
-        check("-gc:1", ("gc:1", false));
-        check("-1", ("-1", true));
-        check("-*:1", ("1", false));
-        check("-*:-1", ("-1", false));
-        check("*:Arena", ("Arena", true));
-        check("-", ("", false));
-        check("", ("", true));
     }
 }

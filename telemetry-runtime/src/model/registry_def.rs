@@ -18,6 +18,8 @@ pub struct RegistryDef {
     pub text: &'static str,
     /// The kinds, by index.
     pub kinds: &'static [Kind],
+    /// The presets, by name.
+    pub presets: &'static [Preset],
     /// The types, by index.
     pub types: &'static [TypeInfo],
     /// The events that have emitters, ordered by code. The index of an event is its bit in the
@@ -36,6 +38,23 @@ pub struct Kind {
     pub inherits: bool,
     /// The delta slots of its events' parameters.
     pub slots: Range<usize>,
+}
+
+/// A preset of a [`RegistryDef`]: a word of control that names several events.
+#[derive(Debug, Clone, Copy)]
+pub struct Preset {
+    /// The name, in `snake_case`.
+    pub name: &'static str,
+    /// The codes of its events that have emitters, in order.
+    pub events: &'static [u16],
+}
+
+impl Preset {
+    /// Returns true if a word is the name of the preset, in any case, and it has the event with a
+    /// code.
+    pub(crate) fn has(&self, word: &str, code: u16) -> bool {
+        word.eq_ignore_ascii_case(self.name) && self.events.contains(&code)
+    }
 }
 
 /// Enums and flags of a [`RegistryDef`].

@@ -112,7 +112,8 @@ impl<A: Actions> Server<A> {
         }
         let names = self.actions.defs().into_iter().flat_map(|def| {
             let kinds = def.kinds.iter().map(|kind| kind.name);
-            kinds.chain(def.events.iter().map(|event| event.name)).chain([def.name])
+            let presets = def.presets.iter().map(|preset| preset.name);
+            kinds.chain(presets).chain(def.events.iter().map(|event| event.name)).chain([def.name])
         });
         list("unknown", unknown) + &list("names", names)
     }
@@ -160,6 +161,7 @@ impl<A: Actions> Server<A> {
                 def.events.len(),
             );
             text += &list("kinds", def.kinds.iter().map(|kind| kind.name));
+            text += &list("presets", def.presets.iter().map(|preset| preset.name));
         }
         text + &self.sinks()
     }

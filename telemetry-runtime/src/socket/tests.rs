@@ -17,7 +17,7 @@ use super::serve::{CLIENT_TIMEOUT, MAX_TAILS, Server, admit};
 use telemetry_format::{Notice, NoticeTag};
 
 use crate::control::switches::Mask;
-use crate::model::registry_def::{Kind, RegistryDef};
+use crate::model::registry_def::{Kind, Preset, RegistryDef};
 
 /// Answers with the request.
 struct Fake {
@@ -36,6 +36,7 @@ static REGISTRY: RegistryDef = RegistryDef {
         Kind { name: "Pool", bit: 0, slots: 0..0, inherits: false },
         Kind { name: "Ref", bit: 1, slots: 0..0, inherits: false },
     ],
+    presets: &[Preset { name: "busy", events: &[] }],
     types: &[],
     events: &[],
 };
@@ -156,10 +157,10 @@ fn requests_are_answered() {
     check(
         " record \t reset  Ref X1 X2\t\n",
         "ok\noutput = \"Output Record false Ref X1 X2\"\nrecord = \"Record Record false Ref X1 X2\"\n\
-         unknown = [\"X1\", \"X2\"]\nnames = [\"Pool\", \"Ref\", \"gc\"]\n",
+         unknown = [\"X1\", \"X2\"]\nnames = [\"Pool\", \"Ref\", \"busy\", \"gc\"]\n",
     );
     running.server.actions.changes.lock().unwrap().clear();
-    check("unknown Ref X1\n", "ok\nunknown = [\"X1\"]\nnames = [\"Pool\", \"Ref\", \"gc\"]\n");
+    check("unknown Ref X1\n", "ok\nunknown = [\"X1\"]\nnames = [\"Pool\", \"Ref\", \"busy\", \"gc\"]\n");
     check("unknown Ref\n", "ok\n");
     check("unknown\n", "error: `unknown` without words\n");
     check(
@@ -172,7 +173,7 @@ fn requests_are_answered() {
         "info\n",
         "ok\nprogram = \"fake\"\noutput = \"Output\"\nrecord = \"Record\"\n\n[counters]\nemitted = 3\nwritten = 2\n\n\
          [[registry]]\nname = \"gc\"\nversion = \"1.2.3\"\nfingerprint = \"00000000000000fe\"\nevents = 0\n\
-         kinds = [\"Pool\", \"Ref\"]\n\n[[sink]]\nname = \"`a\\\".tel`\"\nwritten = 2\nnotice = \"[sink-failed 28]\"\nfailure = \"no \\\"room\\\"\"\n",
+         kinds = [\"Pool\", \"Ref\"]\npresets = [\"busy\"]\n\n[[sink]]\nname = \"`a\\\".tel`\"\nwritten = 2\nnotice = \"[sink-failed 28]\"\nfailure = \"no \\\"room\\\"\"\n",
     );
     check("mark\n", "error: `mark` without a text\n");
     check(" mark  deploy  17 \n", "ok\n");

@@ -68,9 +68,10 @@ fn target(cx: &mut Check, allow: &Fields) -> Option<Target> {
         ty: name("type"),
         value: name("value"),
         span: name("span"),
+        preset: name("preset"),
         message: name("message"),
     };
-    let things = [&target.event, &target.kind, &target.ty, &target.span, &target.message];
+    let things = [&target.event, &target.kind, &target.ty, &target.span, &target.preset, &target.message];
     for (part, whole) in [("param", "event"), ("value", "type")] {
         if allow.has(part) && !allow.has(whole) {
             let message = format!("an allow has `{part}`, but no `{whole}`");

@@ -201,6 +201,7 @@ fn example(key: &str) -> Option<&'static str> {
     match key {
         "registry" => Some("`[registry]` with `name`, `version` and `doc`"),
         "kinds" => Some("`[kinds]` with a line `Pool = { bit = 1, doc = \"per pool\" }`"),
+        "presets" => Some("`[presets]` with a line `gc = \"Trace Pool -TraceTick\"`"),
         "types" => Some("`[types.Reason]` with `repr = \"u8\"` and `values = { Full = 1 }`"),
         "event" => Some("`[[event]]` before the lines of each event"),
         "span" => Some("`[[span]]` before the lines of each span"),

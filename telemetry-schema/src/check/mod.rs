@@ -14,6 +14,7 @@ mod messages;
 mod names;
 mod naming;
 mod params;
+mod presets;
 mod prose;
 pub(crate) mod registry;
 mod replay;

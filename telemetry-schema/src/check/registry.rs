@@ -6,7 +6,7 @@ use crate::check::context::{Check, Names, Origin};
 use crate::check::emitters;
 use crate::check::fields::Fields;
 use crate::check::names::Style;
-use crate::check::{allows, events, kinds, messages, naming, spans, types, versions};
+use crate::check::{allows, events, kinds, messages, naming, presets, spans, types, versions};
 use crate::model::registry::{Registry, Version};
 use crate::text::diagnostic::{Diagnostics, Invalid};
 use crate::text::{keys, limits, syntax};
@@ -47,11 +47,13 @@ fn file(cx: &mut Check, root: &DeTable) -> (Registry, Vec<Allow>) {
     let events = events::events(cx, &file, &mut kinds, &mut types);
     let spans = spans::spans(cx, &file, &events);
     let messages = messages::messages(cx, &file, &events);
+    let presets = presets::presets(cx, &file, &kinds.list, &events);
     let registry = Registry {
         name,
         version,
         doc,
         kinds: kinds.list,
+        presets,
         types: types.list,
         events: events.rows.into_iter().map(|row| row.event).collect(),
         spans,

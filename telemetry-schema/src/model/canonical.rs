@@ -10,9 +10,10 @@ impl Registry {
     /// Returns the registry as an `events.toml` in canonical form: [`crate::parse`] reads it as
     /// this same registry, and the same registry always gives the same text.
     ///
-    /// Kinds are in the order of bits; types, spans and messages of names; events of codes; values
-    /// of numbers; keys of [`crate::keys`]. Defaults are left out, and types have their long names.
-    /// There is one line for each kind, value and parameter, and no comment. The text is TOML 1.0.
+    /// Kinds are in the order of bits; presets, types, spans and messages of names; events of
+    /// codes; values of numbers; keys of [`crate::keys`]. Defaults are left out, and types have
+    /// their long names. There is one line for each kind, preset, value and parameter, and no
+    /// comment. The text is TOML 1.0.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = String::with_capacity(256 + 256 * self.events.len());
@@ -36,6 +37,12 @@ impl Registry {
                 let _ = write!(out, ", priority = {}", kind.priority);
             }
             out.push_str(" }\n");
+        }
+        if !self.presets.is_empty() {
+            out.push_str("\n[presets]\n");
+        }
+        for preset in &self.presets {
+            let _ = writeln!(out, "{} = {}", preset.name, quoted(&preset.words));
         }
         for ty in &self.types {
             write_type(&mut out, self, ty);
@@ -111,8 +118,8 @@ impl Registry {
 
     /// Returns a number that practically always differs between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. It does not cover
-    /// docs, priorities, units, counters, spans, messages, `always`, `used`, `replay`, `tracing`,
-    /// `time`, `names`, `numbers` and `since`. The last one is about *older* streams.
+    /// docs, priorities, presets, units, counters, spans, messages, `always`, `used`, `replay`,
+    /// `tracing`, `time`, `names`, `numbers` and `since`. The last one is about *older* streams.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())
     }

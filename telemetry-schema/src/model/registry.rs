@@ -1,6 +1,8 @@
 //! The checked registry. The result of [`crate::parse`] keeps every rule, so generators and
 //! decoders need no checks of their own.
 
+use telemetry_format::control;
+
 use crate::model::replay::Replay;
 use crate::model::sort::Sort;
 use crate::model::tracing::Tracing;
@@ -18,6 +20,8 @@ pub struct Registry {
     pub doc: String,
     /// Ordered by bit.
     pub kinds: Vec<Kind>,
+    /// Words of control that name several events, ordered by name.
+    pub presets: Vec<Preset>,
     /// Enums and flags, ordered by name.
     pub types: Vec<Type>,
     /// Ordered by code. Retired events are among them.
@@ -57,6 +61,17 @@ pub struct Kind {
 impl Kind {
     /// The priority of a kind that states none.
     pub const DEFAULT_PRIORITY: u8 = 5;
+}
+
+/// A word of control that stands for several: a named set of events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Preset {
+    /// `snake_case`.
+    pub name: String,
+    /// Names of kinds and events, and `all`, with one space between two. A leading `-` takes away
+    /// what the word names.
+    pub words: String,
 }
 
 /// The source of an event's time.
@@ -253,6 +268,29 @@ impl Registry {
         pairs.chain(self.spans.iter().map(|span| span.name.as_str()))
     }
 
+    /// Returns true if a preset has an event: the last of its words that names the event adds it.
+    pub fn has(&self, preset: &Preset, event: &Event) -> bool {
+        let named = self.control_name(event);
+        let words = preset.words.split(' ').map(control::sign);
+        // Presets do not nest.
+        let names = |word: &str| named.is_named(word, |_| false);
+        words.rev().find(|(word, _)| names(word)).is_some_and(|(_, adds)| adds)
+    }
+
+    /// Returns true if a word of control, without its sign, names an event.
+    pub fn is_named(&self, word: &str, event: &Event) -> bool {
+        let in_preset = |name: &str| {
+            let mut presets = self.presets.iter().filter(|preset| preset.name.eq_ignore_ascii_case(name));
+            presets.any(|preset| self.has(preset, event))
+        };
+        self.control_name(event).is_named(word, in_preset)
+    }
+
+    fn control_name<'a>(&'a self, event: &'a Event) -> control::Named<'a> {
+        let kind = self.kind_of(event);
+        control::Named { registry: &self.name, kind: &kind.name, bit: kind.bit, event: &event.name }
+    }
+
     /// Returns the message that an event posts, by the event's index, and the event's part in it.
     pub fn message_of(&self, event: usize) -> Option<(&Message, MessagePart)> {
         self.messages.iter().find_map(|message| {
@@ -341,6 +379,13 @@ impl Param {
             numbers: String::new(),
             since: None,
         }
+    }
+}
+
+impl Preset {
+    /// Returns a preset of these words.
+    pub fn new(name: impl Into<String>, words: impl Into<String>) -> Preset {
+        Preset { name: name.into(), words: words.into() }
     }
 }
 

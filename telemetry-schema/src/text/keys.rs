@@ -2,7 +2,7 @@
 //! them.
 
 /// Of the file.
-pub const FILE: &[&str] = &["registry", "kinds", "types", "event", "span", "message", "allow"];
+pub const FILE: &[&str] = &["registry", "kinds", "presets", "types", "event", "span", "message", "allow"];
 
 /// Of `[registry]`.
 pub const REGISTRY: &[&str] = &["name", "version", "doc"];
@@ -41,4 +41,4 @@ pub const MESSAGE: &[&str] = &["name", "begin", "end", "key", "limit", "doc"];
 
 /// Of an allow.
 pub const ALLOW: &[&str] =
-    &["change", "event", "param", "kind", "type", "value", "span", "message", "reason"];
+    &["change", "event", "param", "kind", "preset", "type", "value", "span", "message", "reason"];

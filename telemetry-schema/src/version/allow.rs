@@ -34,6 +34,7 @@ pub struct Target {
     /// Of the event.
     pub param: Option<String>,
     pub span: Option<String>,
+    pub preset: Option<String>,
     pub message: Option<String>,
 }
 
@@ -57,6 +58,7 @@ impl Target {
             Thing::Event { name, .. } => Target { event: some(name), ..nothing },
             Thing::Param { event, name, .. } => Target { event: some(event), param: some(name), ..nothing },
             Thing::Span { name } => Target { span: some(name), ..nothing },
+            Thing::Preset { name } => Target { preset: some(name), ..nothing },
             Thing::Message { name } => Target { message: some(name), ..nothing },
         }
     }
@@ -67,6 +69,7 @@ impl Target {
             ("event", &self.event),
             ("param", &self.param),
             ("kind", &self.kind),
+            ("preset", &self.preset),
             ("type", &self.ty),
             ("value", &self.value),
             ("span", &self.span),

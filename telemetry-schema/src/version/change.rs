@@ -52,6 +52,9 @@ pub enum Thing {
     Span {
         name: String,
     },
+    Preset {
+        name: String,
+    },
     Message {
         name: String,
     },
@@ -75,6 +78,7 @@ impl Change {
             | Rule::TypeAdded
             | Rule::ValueAdded
             | Rule::SpanAdded
+            | Rule::PresetAdded
             | Rule::MessageAdded => {
                 format!("{thing} is new")
             }
@@ -82,6 +86,7 @@ impl Change {
             | Rule::TypeRemoved
             | Rule::ValueRemoved
             | Rule::SpanRemoved
+            | Rule::PresetRemoved
             | Rule::MessageRemoved => {
                 format!("{thing} is removed")
             }
@@ -100,6 +105,7 @@ impl Change {
             Rule::SinceMissing => format!("{thing} is appended, but has no `since`"),
             Rule::SinceWrong => format!("{thing} is appended now, but has `since = \"{}\"`", self.is),
             Rule::SpanChanged => format!("{thing} is from {is}, was from {was}"),
+            Rule::PresetChanged => format!("{thing} has the words {is}, had {was}"),
             Rule::MessageChanged => format!("{thing} is {is}, was {was}"),
             Rule::ValueRenumbered => format!("{thing} has the number {is}, had {was}"),
             Rule::ParamInserted => format!("{thing} is inserted"),
@@ -142,6 +148,7 @@ impl Thing {
             | Thing::Event { name, .. }
             | Thing::Param { name, .. }
             | Thing::Span { name }
+            | Thing::Preset { name }
             | Thing::Message { name } => name,
         }
     }
@@ -159,6 +166,7 @@ impl fmt::Display for Thing {
             Thing::Event { .. } => write!(f, "event {name}"),
             Thing::Param { event, .. } => write!(f, "parameter {name} of event {}", quote(event)),
             Thing::Span { .. } => write!(f, "span {name}"),
+            Thing::Preset { .. } => write!(f, "preset {name}"),
             Thing::Message { .. } => write!(f, "message {name}"),
         }
     }

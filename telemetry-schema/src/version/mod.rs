@@ -22,7 +22,7 @@ pub use compare::compare;
 pub use fix::{fixed, without_allows};
 pub use judgement::{Judged, Judgement, judge};
 pub use lock::{
-    Docs, Lock, LockEvent, LockKind, LockMessage, LockParam, LockSpan, LockType, LockValue, State,
+    Docs, Lock, LockEvent, LockKind, LockMessage, LockParam, LockPreset, LockSpan, LockType, LockValue, State,
 };
 pub use report::{Report, Side};
 pub use rule::{Demand, Effect, MEDIAN, Row, Rule};

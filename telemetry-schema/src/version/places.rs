@@ -43,6 +43,11 @@ impl Places {
             let thing = Thing::Kind { name: name.get_ref().clone() };
             places.table(&thing, name.span(), kind.get_ref());
         }
+        for (name, words) in entries(root.get("presets")) {
+            let thing = Thing::Preset { name: name.get_ref().clone() };
+            places.places.insert((thing.clone(), ""), name.span());
+            places.places.insert((thing, "words"), words.span());
+        }
         for (name, ty) in entries(root.get("types")) {
             places.table(&Thing::Type { name: name.get_ref().clone() }, name.span(), ty.get_ref());
             let values = ty.get_ref().as_table().and_then(|ty| ty.get("values"));
@@ -109,6 +114,9 @@ impl Places {
         }
         for span in &lock.spans {
             add(Thing::Span { name: span.name.clone() });
+        }
+        for preset in &lock.presets {
+            add(Thing::Preset { name: preset.name.clone() });
         }
         for message in &lock.messages {
             add(Thing::Message { name: message.name.clone() });

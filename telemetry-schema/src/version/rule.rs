@@ -237,6 +237,16 @@ rules! {
         "a span has another begin, end, key, `named_by` or `pause`", "a span says how to show events, and each stream has its own",
         old Reads, new Reads, generic "pairs as the stream's registry says", python "the same";
 
+    PresetAdded "preset-added" Minor,
+        "a preset is new", "older tools cannot name it",
+        old Reads, new Reads, generic "all of it", python "the same";
+    PresetRemoved "preset-removed" Median,
+        "a preset is removed", "the word that switches its events means nothing",
+        old Reads, new Reads, generic "all of it", python "the same";
+    PresetChanged "preset-changed" Minor,
+        "a preset has other words", "it switches other events; streams do not change",
+        old Reads, new Reads, generic "all of it", python "the same";
+
     MessageAdded "message-added" Minor,
         "a message is new", "programs may receive it; streams do not change",
         old Reads, new Reads, generic "pairs as the stream's registry says", python "the same";

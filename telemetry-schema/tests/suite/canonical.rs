@@ -71,6 +71,7 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     compare("what names a span", true, |r| r.spans[1].named_by = Some("why".to_string()));
     compare("a pause", true, |r| r.spans[1].is_pause ^= true);
     compare("a span", true, |r| r.spans.clear());
+    compare("a preset", true, |r| r.presets.clear());
     compare("a message", true, |r| r.messages.clear());
 }
 

@@ -246,6 +246,7 @@ mod tests {
                 Kind { name: "Other", bit: 0, inherits: false, slots: 0..7 },
                 Kind { name: "Kind", bit: 3, inherits: false, slots: 7..11 },
             ],
+            presets: &[],
             types: &[TypeInfo { is_flags: false, values: &[(-1, "Minus")] }],
             events: &[
                 EventInfo { name: "Others", code: 4, kind: 0, params: &[] },

@@ -9,11 +9,11 @@ mod types;
 use self::changes::{Changes, Names, Renamed};
 use crate::model::registry::Registry;
 use crate::version::change::{Change, Thing};
-use crate::version::lock::{Lock, LockMessage, LockSpan};
+use crate::version::lock::{Lock, LockMessage, LockPreset, LockSpan};
 use crate::version::rule::Rule;
 
 /// Returns the differences between a released registry and a newer one: registry, kinds, types,
-/// events by code, each with its parameters, spans, messages. Empty if they are the same.
+/// events by code, each with its parameters, spans, presets, messages. Empty if they are the same.
 ///
 /// Items are matched by name. Renamed items are matched by their other properties: a kind by its
 /// bit, a value by its number, an event by its code. One edit is one change: a renamed type is not
@@ -42,6 +42,7 @@ pub(crate) fn compare_locks(old: &Lock, new: &Lock) -> Vec<Change> {
     let types = types::compare(&mut changes, old, new);
     let events = events::compare(&mut changes, old, new, &Renamed { kinds, types });
     spans(&mut changes, old, new, &events);
+    presets(&mut changes, old, new);
     messages(&mut changes, old, new, &events);
     changes.list
 }
@@ -73,6 +74,23 @@ fn spans(changes: &mut Changes, old: &Lock, new: &Lock, events: &Names) {
     }
     for span in new.spans.iter().filter(|span| named(&old.spans, &span.name).is_none()) {
         changes.whole(Rule::SpanAdded, (None, thing(span)));
+    }
+}
+
+fn presets(changes: &mut Changes, old: &Lock, new: &Lock) {
+    let thing = |preset: &LockPreset| Some(Thing::Preset { name: preset.name.clone() });
+    let named = |list: &'_ [LockPreset], name: &str| list.iter().find(|preset| preset.name == name).cloned();
+    for was in &old.presets {
+        match named(&new.presets, &was.name) {
+            Some(is) => {
+                let things = (thing(was), thing(&is));
+                changes.field(Rule::PresetChanged, &things, "words", &was.words, &is.words);
+            }
+            None => changes.whole(Rule::PresetRemoved, (thing(was), None)),
+        }
+    }
+    for preset in new.presets.iter().filter(|preset| named(&old.presets, &preset.name).is_none()) {
+        changes.whole(Rule::PresetAdded, (None, thing(preset)));
     }
 }
 

@@ -9,7 +9,9 @@ use crate::model::canonical::fnv1a;
 use crate::model::registry::{Event, Registry, TypeValue};
 
 pub use field::{Docs, State};
-pub use table::{Lock, LockEvent, LockKind, LockMessage, LockParam, LockSpan, LockType, LockValue};
+pub use table::{
+    Lock, LockEvent, LockKind, LockMessage, LockParam, LockPreset, LockSpan, LockType, LockValue,
+};
 
 impl Lock {
     /// The format version of `events.lock` that this crate writes, and the highest that it reads.
@@ -41,6 +43,10 @@ impl Lock {
             is_pause: span.is_pause,
             docs: Docs::of(&span.doc),
         });
+        let presets = registry
+            .presets
+            .iter()
+            .map(|preset| LockPreset { name: preset.name.clone(), words: preset.words.clone() });
         let messages = registry.messages.iter().map(|message| LockMessage {
             name: message.name.clone(),
             begin: registry.events[message.begin].name.clone(),
@@ -70,6 +76,7 @@ impl Lock {
             types: types.collect(),
             events,
             spans: spans.collect(),
+            presets: presets.collect(),
             messages: messages.collect(),
         }
     }

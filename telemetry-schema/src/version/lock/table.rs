@@ -58,6 +58,8 @@ items! {
         /// Ordered by name.
         spans: Vec<LockSpan> = lines("", |last: &LockSpan, next| last.name < next.name),
         /// Ordered by name.
+        presets: Vec<LockPreset> = lines("", |last: &LockPreset, next| last.name < next.name),
+        /// Ordered by name.
         messages: Vec<LockMessage> = lines("", |last: &LockMessage, next| last.name < next.name),
     }
 
@@ -135,6 +137,13 @@ items! {
         named_by: Option<String> = optional("named_by=", SNAKE, "the name of a parameter"),
         is_pause: bool = keyed("pause", YES, false, "`pause`"),
         docs: Docs = docs(),
+    }
+
+    /// A preset.
+    LockPreset is "preset" {
+        name: String = word(SNAKE, "the name of a preset"),
+        /// As in [`crate::Preset::words`].
+        words: String = word(QUOTED, "its words in quotes"),
     }
 
     /// A message.

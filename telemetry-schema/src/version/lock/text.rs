@@ -31,8 +31,8 @@ impl Lock {
     }
 
     /// Returns the text of the `events.lock`. The same lock file always gives the same text. It has
-    /// a line for each kind, type, value, event, parameter, span and message, each in its order.
-    /// `docs/versions.md` describes it.
+    /// a line for each kind, type, value, event, parameter, span, preset and message, each in its
+    /// order. `docs/versions.md` describes it.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut out = String::with_capacity(256 + 256 * self.events.len());
@@ -89,9 +89,9 @@ fn registry(words: &mut Words) -> Result<Lock, Expected> {
         Some("registry") => Err("one registry"),
         Some("value") => Err("a type before its values"),
         Some("param") => Err("an event before its parameters"),
-        Some("kind" | "type" | "event" | "span" | "message") => Err("lines in their order"),
+        Some("kind" | "type" | "event" | "span" | "preset" | "message") => Err("lines in their order"),
         Some("") => Err("a word"),
-        Some(_) => Err("`kind`, `type`, `value`, `event`, `param`, `span` or `message`"),
+        Some(_) => Err("`kind`, `type`, `value`, `event`, `param`, `span`, `preset` or `message`"),
     }
 }
 

@@ -1,8 +1,24 @@
-//! Mistakes in what leads from one entry to another: messages, spans, and allows.
+//! Mistakes in what leads from one entry to another: presets, messages, spans, and allows.
 
 use super::{Mistake, WHY, form, meaning};
 
 pub(super) const LINKS: &[Mistake] = &[
+    // Presets.
+    meaning("preset_unknown_word", &[("[types.Why]", "[presets]\ngc = \"Trase Pool\"\n[types.Why]")]),
+    meaning("preset_foreign_word", &[("[types.Why]", "[presets]\ngc = \"Collections\"\n[types.Why]")]),
+    meaning(
+        "preset_of_retired_event",
+        &[("[types.Why]", "[presets]\ngc = \"Trace -TraceFlip\"\n[types.Why]")],
+    ),
+    meaning("preset_with_name_of_kind", &[("[types.Why]", "[presets]\ntrace = \"Pool\"\n[types.Why]")]),
+    meaning("preset_with_name_of_event", &[("[types.Why]", "[presets]\npoolinit = \"Pool\"\n[types.Why]")]),
+    meaning("preset_in_preset", &[("[types.Why]", "[presets]\na = \"Pool\"\nb = \"A Trace\"\n[types.Why]")]),
+    meaning("preset_without_event", &[("[types.Why]", "[presets]\ngc = \"-Pool\"\n[types.Why]")]),
+    form("preset_name_all", &[("[types.Why]", "[presets]\nall = \"Pool\"\n[types.Why]")]),
+    form("preset_name_style", &[("[types.Why]", "[presets]\nGc = \"Pool\"\n[types.Why]")]),
+    form("preset_not_text", &[("[types.Why]", "[presets]\ngc = [\"Pool\"]\n[types.Why]")]),
+    form("preset_with_bitmap", &[("[types.Why]", "[presets]\ngc = \"Pool 0x4\"\n[types.Why]")]),
+    form("preset_with_registry", &[("[types.Why]", "[presets]\ngc = \"gc:Pool\"\n[types.Why]")]),
     // Messages.
     meaning(
         "message_of_unknown_event",
