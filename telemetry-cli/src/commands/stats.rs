@@ -1,7 +1,7 @@
 //! `telemetry stats`: how often each event occurred, when, on which thread, and with which values.
 
 use telemetry_decode::{EventBatch, Order};
-use telemetry_report::stats::Tally;
+use telemetry_report::stats::{Tally, Usage};
 
 use crate::input::events::{EventArgs, Opened};
 use crate::input::threads::ThreadArgs;
@@ -9,7 +9,8 @@ use crate::stats::grouped::Grouped;
 use crate::stats::grouping::{GroupArgs, Grouping};
 use crate::stats::groups::Groups;
 use crate::stats::shown::{Stats, bytes_by_kind};
-use crate::term::ended::{Context, Ended, Run};
+use crate::stats::unused::UnusedStats;
+use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::json::JsonArgs;
 
 const EXAMPLES: &str = "\
@@ -22,6 +23,7 @@ Examples:
   telemetry stats
   telemetry stats --kind Trace --from 1s --until 2s
   telemetry stats --by why,thread --sum size --percentiles 50,99 gc.tel
+  telemetry stats --unused *.tel                 events and values that never occur
   telemetry stats --json gcbench.tel | jq '.events[] | [.event, .count]'";
 
 /// Count events, with rates, times, threads and values
@@ -39,14 +41,26 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     groups: GroupArgs,
+
+    /// List the events, enum values and flags of the registries that never occur
+    #[arg(long, conflicts_with = "by")]
+    unused: bool,
 }
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         let grouping = self.groups.grouping()?;
+        if self.unused && !self.common.filter.is_empty() {
+            return Err(Failure::new(
+                "--unused with a filter, which excludes events that occur; help: leave out the filter",
+            ));
+        }
         let mut opened = self.common.open(Order::Stream)?;
         if let Some(grouping) = grouping {
             return self.groups(&grouping, opened, context);
+        }
+        if self.unused {
+            return self.unused(opened, context);
         }
         let mut tally = Tally::default();
         let of_shard = |batch: &EventBatch<'_>, tally: &mut Tally| tally.add_batch(batch);
@@ -65,6 +79,22 @@ impl Run for Args {
 }
 
 impl Args {
+    /// Shows what never occurs.
+    fn unused(&self, mut opened: Opened, context: &mut Context) -> Ended {
+        let mut usage = Usage::default();
+        let of_shard = |batch: &EventBatch<'_>, usage: &mut Usage| usage.add_batch(batch);
+        opened.each_shard(self.threads.number(), of_shard, |later| usage.merge(later))?;
+        let unused = usage.unused(opened.registries());
+        let verdict = opened.verdict();
+        let shown = UnusedStats::new(&unused, &verdict);
+        opened.output()?.show(self.json.is_on(), &shown, |out| {
+            if verdict.has_blocks() {
+                shown.append_text(out);
+            }
+        })?;
+        opened.end_with(&verdict, context)
+    }
+
     /// Shows groups of events.
     fn groups(&self, grouping: &Grouping, mut opened: Opened, context: &mut Context) -> Ended {
         // A pipe knows its registries only at the end.

@@ -7,3 +7,4 @@ pub(crate) mod grouping;
 pub(crate) mod groups;
 pub(crate) mod shown;
 pub(crate) mod sum;
+pub(crate) mod unused;

@@ -21,6 +21,7 @@ fn samples_are_real() {
     let folder = Folder::new()
         .with("gc.tel", whole)
         .with("spans.tel", spans::stream())
+        .with("cache.tel", crate::unused::rarely_used())
         .with("broken.tel", broken)
         .with("before.tel", crate::diff::phases(1, 100))
         .with("after.tel", crate::diff::phases(3, 130))
@@ -34,7 +35,7 @@ fn samples_are_real() {
         .with("new.toml", CACHE)
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
     for (page, expected) in
-        [("cli.md", 25), ("diff.md", 3), ("exports.md", 1), ("marks.md", 2), ("top.md", 1)]
+        [("cli.md", 26), ("diff.md", 3), ("exports.md", 1), ("marks.md", 2), ("top.md", 1)]
     {
         samples_of(&folder, page, expected);
     }

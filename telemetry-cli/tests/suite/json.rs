@@ -12,6 +12,7 @@ use crate::validate::{self, WHOLE};
 const EVENT: &str = include_str!("../../schemas/event.schema.json");
 const STATS: &str = include_str!("../../schemas/stats.schema.json");
 const GROUPS: &str = include_str!("../../schemas/groups.schema.json");
+const UNUSED: &str = include_str!("../../schemas/unused.schema.json");
 const DIFF: &str = include_str!("../../schemas/diff.schema.json");
 const SPANS: &str = include_str!("../../schemas/spans.schema.json");
 
@@ -41,7 +42,7 @@ fn schema(text: &str) -> Validator {
 fn output_is_what_the_schemas_say() {
     let folder = folder();
     let (event, stats, spans) = (schema(EVENT), schema(STATS), schema(SPANS));
-    let (groups, diff) = (schema(GROUPS), schema(DIFF));
+    let (groups, diff, unused) = (schema(GROUPS), schema(DIFF), schema(UNUSED));
     for name in ["gc.tel", "labels.tel", "lossy.tel", "two.tel", "spans.tel", "messages.tel", "empty.tel"] {
         let mut lines = 0;
         for args in ["print --json", "print --json-strings", "print --follow --json --kind Pool -"] {
@@ -57,6 +58,7 @@ fn output_is_what_the_schemas_say() {
         let object =
             |args: &str| serde_json::from_slice(&folder.run(&format!("{args} {name}")).stdout).unwrap();
         check(&stats, name, &object("stats --json"));
+        check(&unused, name, &object("stats --unused --json"));
         check(&groups, name, &object("stats --json --by event,session,thread"));
         check(&spans, name, &object("spans --json"));
         let difference = folder.run(&format!("diff --json --by event,kind --sum size gc.tel {name}")).stdout;

@@ -55,6 +55,7 @@ mod terminal;
 mod text;
 #[cfg(unix)]
 mod top;
+mod unused;
 mod usage;
 mod validate;
 mod versions;

@@ -291,7 +291,7 @@ pub(crate) fn begun(session: u64, wall: u64, program: &str, registry: &Registry)
     (writer, Lane { session, thread: 1, registry })
 }
 
-fn facts(facts: &[(&str, &str)]) -> Facts {
+pub(crate) fn facts(facts: &[(&str, &str)]) -> Facts {
     let mut all = Facts::default();
     facts.iter().for_each(|(key, value)| all.set(key, *value));
     all

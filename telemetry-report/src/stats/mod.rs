@@ -1,8 +1,10 @@
-//! Counts of events, by type, thread and value.
+//! Counts of events, by type, thread and value, and what never occurs.
 //!
 //! It may use `figures`. It never opens an input, and its memory never grows with the number of
 //! events.
 
 mod tally;
+mod usage;
 
 pub use tally::{Count, Counts, EventTally, ParamTally, Tally, Values, is_number};
+pub use usage::{Switched, Unused, UnusedEvent, UnusedValue, Usage};
