@@ -112,7 +112,7 @@ pub use telemetry_runtime::{
 /// # control::reset("all");
 /// ```
 pub mod control {
-    pub use telemetry_runtime::{enabled, get, reset, set};
+    pub use telemetry_runtime::{enabled, get, reset, set, set_for};
 }
 
 /// The flight recorder: records events whether or not they are output, and shows them.

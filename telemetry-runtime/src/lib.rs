@@ -33,7 +33,9 @@ pub use model::values::{Address, Word};
 pub use model::variety::{VARIETY, Variety};
 pub use own::labels::{intern, label};
 pub use own::marks::mark;
-pub use own::switches::{enabled, enabled_record, get, get_record, reset, reset_record, set, set_record};
+pub use own::switches::{
+    enabled, enabled_record, get, get_record, reset, reset_record, set, set_for, set_record,
+};
 pub use postmortem::panic::flush_on_panic;
 pub use postmortem::traceback::Traceback;
 pub use process::start::AlreadyStarted;

@@ -149,6 +149,56 @@ fn what_is_set_comes_back() {
     );
 }
 
+/// Waits until the events that are output are these.
+#[track_caller]
+fn wait_for(expected: &str) {
+    let since = Instant::now();
+    while telemetry::control::enabled() != expected {
+        let enabled = telemetry::control::enabled();
+        assert!(since.elapsed() < Duration::from_secs(60), "after a minute: {enabled}, not {expected}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The latency is an hour, so nothing else wakes the drain.
+#[test]
+fn words_are_on_for_a_time() {
+    let run = child(
+        "control::words_are_on_for_a_time",
+        |process| process.without("TELEMETRY_CONTROL").env("TELEMETRY_LATENCY", "3600"),
+        || {
+            const LONG: Duration = Duration::from_secs(3600);
+            const SHORT: Duration = Duration::from_millis(50);
+            list();
+            telemetry::set("Other");
+            telemetry::control::set_for("Inherit", SHORT);
+            telemetry::control::set_for("most -Lonely", SHORT);
+            telemetry::control::set_for("work:Named", LONG);
+            telemetry::set("Lone");
+            wait_for("second:Lone work:Named work:Other");
+            assert_eq!(telemetry::get(), "Other Lone");
+            // The same words again: the later end counts.
+            telemetry::control::set_for("work:Named", SHORT);
+            telemetry::control::set_for("Inherit", LONG);
+            telemetry::control::set_for("Inherit", SHORT);
+            telemetry::control::set_for("Alloc", SHORT);
+            wait_for("second:Lone work:Named work:Inherit work:Other");
+            telemetry::reset("Inherit");
+            assert_eq!(telemetry::control::enabled(), "second:Lone work:Named work:Other");
+            work::named!(1_u64, 2_u64, 3_u64, 4, "in time");
+            telemetry::reset("all");
+            assert_eq!(telemetry::control::enabled(), "");
+            vec![]
+        },
+    );
+    let stream = run.stream();
+    let changes = stream.own.iter().filter(|event| event.name == "ControlChange");
+    let changes: Vec<_> = changes.map(|event| format!("{:?}", event.values)).collect();
+    let ended = changes.iter().filter(|change| **change == "[Number(0), Number(2), Text(\"Inherit\")]");
+    assert_eq!(ended.count(), 2, "by the drain and by the program: {changes:?}");
+    assert_eq!(stream.events.iter().filter(|event| event.name == "Named").count(), 1);
+}
+
 /// Earlier words, those of the environment first, apply to registries that come into use later.
 #[test]
 fn words_reach_registries_that_come_later() {

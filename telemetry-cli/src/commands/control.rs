@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -12,6 +13,7 @@ use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::json::JsonArgs;
 use crate::term::output::Output;
 use crate::text::date;
+use crate::text::quantity::duration;
 use crate::text::table::Table;
 use crate::text::{count, escaped_text, grouped};
 
@@ -23,6 +25,7 @@ Examples:
   telemetry control 4711                         enabled events, and event counts
   telemetry control gcbench                      the same, if one process has this name
   telemetry control 4711 Trace -TraceTick        enable a kind without one of its events
+  telemetry control 4711 --for 5s Ref            enable a kind for five seconds
   telemetry control 4711 --reset all             disable all events
   telemetry control 4711 --record Ref            record a kind in memory
   telemetry control 4711 --snapshot now.tel      write all events in memory to a file
@@ -44,6 +47,10 @@ pub(crate) struct Args {
     /// Disable the named events instead
     #[arg(long, requires = "words")]
     reset: bool,
+
+    /// Enable the events for this time only, such as `5s`, at most a day
+    #[arg(long = "for", value_name = "TIME", value_parser = time, requires = "words", conflicts_with_all = ["reset", "record"])]
+    time: Option<Duration>,
 
     /// Change which events are recorded, instead of which are output
     #[arg(long, requires = "words")]
@@ -67,6 +74,13 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     json: JsonArgs,
+}
+
+/// Parses the time of `--for`.
+fn time(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?;
+    let range = Duration::from_millis(1)..=Duration::from_secs(24 * 60 * 60);
+    if range.contains(&time) { Ok(time) } else { Err(format!("expected 1 ms to a day, found `{text}`")) }
 }
 
 impl Run for Args {
@@ -97,7 +111,11 @@ impl Args {
     fn switch(&self, process: &Process, context: &mut Context) -> Ended {
         let mask = if self.record { "record " } else { "" };
         let verb = if self.reset { "reset" } else { "set" };
-        let masks: Masks = process.ask(&format!("{mask}{verb} {}", self.words.join(" ")))?;
+        let verb = match self.time {
+            Some(time) => format!("for {}", time.as_millis()),
+            None => format!("{mask}{verb}"),
+        };
+        let masks: Masks = process.ask(&format!("{verb} {}", self.words.join(" ")))?;
         let mut output = Output::stdout();
         let mut table = Table::new(2, &["output", &words(&masks.output)]);
         table.row(["record".into(), words(&masks.record)]);

@@ -231,7 +231,9 @@ impl OfEvent {
             Sort::Named(ty) => {
                 Some(OfParam { index, ty, seen: vec![false; registry.types[ty].values.len()] })
             }
-            _ => None,
+            Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 | Sort::Word | Sort::Pointer | Sort::Addr => None,
+            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 | Sort::F32 | Sort::F64 | Sort::Bool => None,
+            Sort::Label | Sort::String | Sort::Bytes => None,
         });
         OfEvent { params: params.collect() }
     }

@@ -3,4 +3,5 @@
 
 mod meant;
 pub(crate) mod switches;
+mod timed;
 pub(crate) mod words;

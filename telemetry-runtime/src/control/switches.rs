@@ -1,21 +1,23 @@
 //! Turns words into bits of the registries' masks, which say which events are on.
 //!
-//! An event is output if the words of the control name it, or those of a sink that has its own
-//! words. An event is recorded if it is output, or if the record words name it. If one event of a
-//! kind is output, so are all recorded events of the kind. A registry that comes into use later
-//! gets all words so far.
+//! An event is output if any list of words names it: those of the control, those that are on for a
+//! time, and those of each sink that has its own. An event is recorded if it is output, or if the
+//! record words name it. If one event of a kind is output, so are all recorded events of the kind.
+//! A registry that comes into use later gets all words so far.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, TryLockError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use telemetry_format::Notice;
 use telemetry_format::control::sign;
 
 use crate::control::meant::meant;
+use crate::control::timed::Timed;
 use crate::control::words::{Words, is_known};
 use crate::memory::image;
 use crate::memory::registry::{self, Registry};
+use crate::model::registry_def::EventInfo;
 use crate::run::reentry::ReentryGuard;
 use crate::run::settings;
 use crate::sys;
@@ -40,6 +42,8 @@ struct Control {
     warned: bool,
     /// The words from `TELEMETRY_CONTROL` and [`set`](crate::set).
     output: Words,
+    /// The words that are output for a time.
+    timed: Timed,
     /// The words from `TELEMETRY_RECORD` and [`set_record`](crate::set_record).
     record: Words,
 }
@@ -49,8 +53,12 @@ static CONTROL: Mutex<Control> = Mutex::new(Control {
     begun: false,
     warned: false,
     output: Words::NONE,
+    timed: Timed::NONE,
     record: Words::NONE,
 });
+
+/// True while words are on for a time, so that the drain need not take the lock to find out.
+static HAS_TIMED: AtomicBool = AtomicBool::new(false);
 
 /// How long an event waits for the lock, and how long a call does. The owner does little, but may
 /// map memory.
@@ -146,10 +154,10 @@ pub(crate) fn warn(own: &'static Registry) {
     if registry::all().next().is_none() || core::mem::replace(&mut control.warned, true) {
         return;
     }
-    let sets = [("output", &control.output), ("recorded", &control.record)];
+    let timed = control.timed.lists().map(|words| ("output", words));
+    let sets = [("output", &control.output), ("recorded", &control.record)].into_iter().chain(timed);
     let unknown: Vec<(String, &str)> = sets
-        .iter()
-        .flat_map(|(what, words)| words.iter().map(move |(word, _)| (word.to_owned(), *what)))
+        .flat_map(|(what, words)| words.iter().map(move |(word, _)| (word.to_owned(), what)))
         .filter(|(word, _)| !is_known_anywhere(own, word))
         .collect();
     drop((control, inside));
@@ -202,6 +210,9 @@ pub(crate) fn try_change(mask: Mask, words: &str, set: bool) -> bool {
         Mask::Record => &mut control.record,
     };
     let fits = all.change(words, set);
+    if !set && mask == Mask::Output {
+        control.timed.reset(words);
+    }
     control.warned = false;
     control.apply_all();
     drop((control, inside));
@@ -209,6 +220,53 @@ pub(crate) fn try_change(mask: Mask, words: &str, set: bool) -> bool {
         too_many();
     }
     true
+}
+
+/// Switches on the output of what words name, until a time. Returns false if it did nothing,
+/// because it interrupts the owner of the lock.
+pub(crate) fn try_set_for(words: &str, until: Instant) -> bool {
+    let Some((inside, mut control)) = lock(CALL_TIMEOUT) else { return false };
+    let fits = control.timed.add(words, until);
+    HAS_TIMED.store(true, Ordering::Relaxed);
+    control.warned = false;
+    control.apply_all();
+    drop((control, inside));
+    if !fits {
+        too_many();
+    }
+    true
+}
+
+/// The times of words that are over.
+#[derive(Default)]
+pub(crate) struct Expired {
+    /// The words of each.
+    pub(crate) over: Vec<String>,
+    /// The lists of words that are still output, if any time is over.
+    pub(crate) still: Vec<String>,
+    /// How long the next time still lasts.
+    pub(crate) rest: Option<Duration>,
+}
+
+/// Ends the times that are over.
+pub(crate) fn expire(now: Instant) -> Expired {
+    if !HAS_TIMED.load(Ordering::Relaxed) {
+        return Expired::default();
+    }
+    // The owner of the lock does little, so it is free at the next try.
+    let Some((_inside, mut control)) = lock(EVENT_TIMEOUT) else {
+        return Expired { rest: Some(EVENT_TIMEOUT), ..Expired::default() };
+    };
+    let over = control.timed.expire(now);
+    let mut still = Vec::new();
+    if !over.is_empty() {
+        control.apply_all();
+        let output = control.output.to_text();
+        still.extend(control.timed.texts().chain((!output.is_empty()).then_some(output)));
+    }
+    let rest = control.timed.rest(now);
+    HAS_TIMED.store(rest.is_some(), Ordering::Relaxed);
+    Expired { over, still, rest }
 }
 
 fn too_many() {
@@ -231,13 +289,16 @@ pub(crate) fn remembered(mask: Mask) -> String {
 /// Returns what a mask selects in the registries in use.
 pub(crate) fn in_use(mask: Mask) -> String {
     let Some((_inside, control)) = lock(CALL_TIMEOUT) else { return String::new() };
-    let named = control.words(mask);
+    let is_timed = mask == Mask::Output;
+    let lists: Vec<_> =
+        [control.words(mask)].into_iter().chain(control.timed.lists().filter(|_| is_timed)).collect();
     let mut words = Vec::new();
     for registry in registry::all().filter(|registry| !registry.is_own()) {
         let def = registry.def();
         for (index, kind) in def.kinds.iter().enumerate() {
             let events = || def.events.iter().filter(|event| usize::from(event.kind) == index);
-            let on: Vec<_> = events().filter(|event| named.name(registry, event)).collect();
+            let is_on = |event: &&EventInfo| lists.iter().any(|words| words.name(registry, event));
+            let on: Vec<_> = events().filter(is_on).collect();
             match on.len() {
                 0 => {}
                 n if n == events().count() => words.push(format!("{}:{}", def.name, kind.name)),
@@ -258,8 +319,12 @@ impl Control {
 
     /// Returns true if any event of a registry is to be on.
     fn wants(&self, registry: &Registry) -> bool {
-        let mut all = [&self.output, &self.record].into_iter().chain(self.sinks.values());
-        all.any(|words| words.kinds(registry) != 0)
+        self.all().any(|words| words.kinds(registry) != 0)
+    }
+
+    /// Returns all lists of words. An event that any of them names is recorded.
+    fn all(&self) -> impl Iterator<Item = &Words> {
+        [&self.output, &self.record].into_iter().chain(self.timed.lists()).chain(self.sinks.values())
     }
 
     fn apply_all(&self) {
@@ -272,14 +337,13 @@ impl Control {
     /// Sets the switches of a registry. Writes the bit of each event once, with its final value,
     /// since another thread may test it meanwhile. Does not allocate.
     fn apply(&self, registry: &'static Registry) {
-        let followed = self.output.kinds(registry);
+        let followed = self.output.kinds(registry) | self.timed.kinds(registry);
         let output = self.sinks.values().fold(followed, |bits, words| bits | words.kinds(registry));
         // Before the events are on, so that a block that is opened for one of them goes to the
         // sinks.
         registry.add_output(followed, output);
         for (index, event) in registry.def().events.iter().enumerate() {
-            let mut all = [&self.output, &self.record].into_iter().chain(self.sinks.values());
-            registry.switch(index, all.any(|words| words.name(registry, event)));
+            registry.switch(index, self.all().any(|words| words.name(registry, event)));
         }
         // After the other events are off. This thread may have lost its processor for long in
         // between.

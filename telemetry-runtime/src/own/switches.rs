@@ -1,9 +1,12 @@
 //! The switches that the program and its users change. Events of the runtime's own registry report
 //! changes.
 
-use crate::control::switches::{self as control, Mask};
+use std::time::{Duration, Instant};
+
+use crate::control::switches::{self as control, Expired, Mask};
 use crate::memory::registry::{self, Registry};
 use crate::own::registry::{self as own, ControlAction, ControlMask};
+use crate::run::wake::wake;
 
 /// Switches on what the words name, so that it is recorded and output.
 ///
@@ -12,6 +15,53 @@ use crate::own::registry::{self as own, ControlAction, ControlMask};
 /// ```
 pub fn set(words: &str) {
     try_change(Mask::Output, words, true);
+}
+
+/// The longest time of [`set_for`]: a day.
+pub(crate) const MAX_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Switches on what the words name for a time, at most a day. Then it is as if the call had not
+/// been made.
+///
+/// What [`set`] and [`reset`] do meanwhile stays, and [`get`] does not have these words. A call
+/// with the same words extends the time. [`reset`] also ends the time of what it names. At most 64
+/// lists of words are on for a time; further ones are reported, and have no effect.
+///
+/// The thread of the drain ends the time. A program that ends, or that forks, needs to do nothing.
+///
+/// ```
+/// use std::time::Duration;
+/// telemetry_runtime::set_for("Ref", Duration::from_secs(5));
+/// ```
+pub fn set_for(words: &str, time: Duration) {
+    try_set_for(words, time);
+}
+
+/// Does the same as [`set_for`]. Returns false if it did nothing: the run is over, or this code
+/// interrupts the owner of the lock.
+pub(crate) fn try_set_for(words: &str, time: Duration) -> bool {
+    let until = Instant::now() + time.min(MAX_TIME);
+    if words.trim().is_empty() || !own::ensure() || !control::try_set_for(words, until) {
+        return false;
+    }
+    own::control_change(ControlMask::Output, ControlAction::Set, words);
+    own::begin_drain();
+    // It may sleep for longer.
+    wake();
+    true
+}
+
+/// Ends the times of [`set_for`] that are over. Returns how long the next one still has. Called by
+/// the drain.
+pub(crate) fn expire() -> Option<Duration> {
+    let Expired { over, still, rest } = control::expire(Instant::now());
+    for words in &over {
+        own::control_change(ControlMask::Output, ControlAction::Reset, words);
+    }
+    for words in &still {
+        own::control_change(ControlMask::Output, ControlAction::Set, words);
+    }
+    rest
 }
 
 /// Switches off what the words name. `reset("all")` switches everything off. A leading `-` switches

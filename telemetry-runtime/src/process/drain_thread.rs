@@ -11,7 +11,7 @@ use crate::drain::outputs::QUIET_TIME;
 use crate::drain::passes::{PASS_TIMEOUT, lock, yield_to_forks};
 use crate::emit::revoke;
 use crate::memory::lanes::LANES;
-use crate::own::switches::warn;
+use crate::own::switches::{expire, warn};
 use crate::postmortem::panic;
 use crate::run::state;
 use crate::run::wake::BELL;
@@ -55,6 +55,9 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
         let mut rest = latency.saturating_sub(swept.elapsed());
         if is_behind {
             rest = rest.min(GO_ON_INTERVAL);
+        }
+        if let Some(time) = expire() {
+            rest = rest.min(time);
         }
         if STORE.is_short() && revoke::is_possible() {
             rest = rest.min(QUIET_TIME);

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use super::seat::Seat;
 use super::usage::{PoolUsage, pool_usage};
@@ -37,6 +38,8 @@ pub(crate) trait Actions {
     fn get(&self, mask: Mask) -> String;
     /// Switches words of a mask on or off.
     fn change(&self, mask: Mask, on: bool, words: &str);
+    /// Switches words on for a time.
+    fn set_for(&self, words: &str, time: Duration);
     /// Returns a message for each word that matches nothing.
     fn unknown(&self, words: &str) -> Vec<String>;
     /// Writes everything to the sinks.
@@ -78,6 +81,10 @@ impl Actions for Process {
             (Mask::Record, true) => control::set_record(words),
             (Mask::Record, false) => control::reset_record(words),
         }
+    }
+
+    fn set_for(&self, words: &str, time: Duration) {
+        control::set_for(words, time);
     }
 
     fn unknown(&self, words: &str) -> Vec<String> {

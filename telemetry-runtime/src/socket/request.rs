@@ -1,6 +1,9 @@
 //! A request: one line of text.
 
+use std::time::Duration;
+
 use crate::control::switches::Mask;
+use crate::own::switches::MAX_TIME;
 
 /// Maximum length of a request, including the line feed.
 pub(crate) const LIMIT: usize = 8192;
@@ -12,6 +15,11 @@ pub(crate) enum Request<'l> {
     Change {
         mask: Mask,
         on: bool,
+        words: &'l str,
+    },
+    /// Switches words on for a time.
+    For {
+        time: Duration,
         words: &'l str,
     },
     Flush,
@@ -48,6 +56,7 @@ impl<'l> Request<'l> {
             ("mark", text) => Ok(Request::Mark(text)),
             ("tail", words) => Ok(Request::Tail((!words.is_empty()).then_some(words))),
             ("set" | "reset", words) => change(Mask::Output, verb, words),
+            ("for", rest) => timed(rest),
             ("record", rest) => match split(rest) {
                 (verb @ ("set" | "reset"), words) => change(Mask::Record, verb, words),
                 (verb, _) => Err(format!("`record {verb}`, expected `record set` or `record reset`")),
@@ -56,10 +65,22 @@ impl<'l> Request<'l> {
                 Err(format!("`{rest}` behind `{verb}`, expected nothing"))
             }
             _ => Err(format!(
-                "unknown request `{verb}`, expected `get`, `set`, `reset`, `record set`, `record reset`, `flush`, \
+                "unknown request `{verb}`, expected `get`, `set`, `reset`, `record set`, `record reset`, `for`, `flush`, \
                  `counters`, `snapshot`, `unknown`, `tail`, `info` or `mark`"
             )),
         }
+    }
+}
+
+fn timed(rest: &str) -> Result<Request<'_>, String> {
+    let (number, words) = split(rest);
+    let most = MAX_TIME.as_millis() as u64;
+    let millis = number.parse().ok().filter(|millis| (1..=most).contains(millis));
+    let millis =
+        millis.ok_or_else(|| format!("`for {number}`, expected a number of milliseconds, 1 to {most}"))?;
+    match words {
+        "" => Err("`for` without words; help: `for 1000 all` means everything for a second".into()),
+        words => Ok(Request::For { time: Duration::from_millis(millis), words }),
     }
 }
 

@@ -81,6 +81,10 @@ impl<A: Actions> Server<A> {
                 self.actions.change(mask, on, words);
                 self.masks() + &self.unknown(words)
             }
+            Request::For { time, words } => {
+                self.actions.set_for(words, time);
+                self.masks() + &self.unknown(words)
+            }
             Request::Unknown(words) => self.unknown(words),
             Request::Flush => {
                 self.actions.flush();

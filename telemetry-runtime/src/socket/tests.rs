@@ -50,6 +50,10 @@ impl Actions for Fake {
         *self.changes.lock().unwrap() += &format!(" {mask:?} {on} {words}");
     }
 
+    fn set_for(&self, words: &str, time: Duration) {
+        *self.changes.lock().unwrap() += &format!(" {time:?} {words}");
+    }
+
     fn unknown(&self, words: &str) -> Vec<String> {
         words.split(' ').filter(|word| word.starts_with('X')).map(str::to_owned).collect()
     }
@@ -160,6 +164,14 @@ fn requests_are_answered() {
          unknown = [\"X1\", \"X2\"]\nnames = [\"Pool\", \"Ref\", \"busy\", \"gc\"]\n",
     );
     running.server.actions.changes.lock().unwrap().clear();
+    check(
+        "for 1500 Ref Pool\n",
+        "ok\noutput = \"Output 1.5s Ref Pool\"\nrecord = \"Record 1.5s Ref Pool\"\n",
+    );
+    running.server.actions.changes.lock().unwrap().clear();
+    check("for 0 Ref\n", "error: `for 0`, expected a number of milliseconds, 1 to 86400000\n");
+    check("for Ref\n", "error: `for Ref`, expected a number of milliseconds, 1 to 86400000\n");
+    check("for 5\n", "error: `for` without words; help: `for 1000 all` means everything for a second\n");
     check("unknown Ref X1\n", "ok\nunknown = [\"X1\"]\nnames = [\"Pool\", \"Ref\", \"busy\", \"gc\"]\n");
     check("unknown Ref\n", "ok\n");
     check("unknown\n", "error: `unknown` without words\n");
@@ -190,7 +202,7 @@ fn what_is_no_request_is_refused() {
     let check = |request: &[u8], expected: &str| {
         assert_eq!(running.ask(request), format!("error: {expected}\n"), "{}", request.escape_ascii());
     };
-    let verbs = "expected `get`, `set`, `reset`, `record set`, `record reset`, `flush`, `counters`, `snapshot`, \
+    let verbs = "expected `get`, `set`, `reset`, `record set`, `record reset`, `for`, `flush`, `counters`, `snapshot`, \
                  `unknown`, `tail`, `info` or `mark`";
     check(b"\n", &format!("unknown request ``, {verbs}"));
     check(b"GET / HTTP/1.1\n", &format!("unknown request `GET`, {verbs}"));

@@ -192,6 +192,22 @@ fn a_snapshot_has_what_is_in_memory() {
     assert_eq!(std::fs::read_dir(sockets.dir()).unwrap().count(), 1);
 }
 
+/// The process ends the time, though the command that asked is long gone.
+#[test]
+fn events_are_on_for_a_time() {
+    let sockets = Sockets::new();
+    let test = "processes::programs::events_are_on_for_a_time";
+    let program = Program::ready(&sockets, test, &[("TELEMETRY_CONTROL", "")], emit);
+    let pid = program.pid;
+    let output = || sockets.prints(&format!("control {pid} --json"));
+    assert!(sockets.prints(&format!("control {pid} --for 1h Ref")).starts_with("output  gc:Ref\n"));
+    assert!(sockets.prints(&format!("control {pid} --for 100ms Trace")).starts_with("output  gc:"));
+    wait("the end of the time", || output().contains("\"output\": \"gc:Ref\""));
+    let refused = sockets.run(&format!("control {pid} --for 25h Ref"));
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("expected 1 ms to a day, found `25h`"), "{}", refused.stderr);
+}
+
 /// A mark from outside is an event of the process, which every command shows.
 #[test]
 fn a_mark_comes_from_outside() {
