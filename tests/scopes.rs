@@ -46,6 +46,9 @@ fn check(expected: &[&str], program: impl FnOnce() + Send) {
 #[derive(Debug, PartialEq)]
 struct Failed;
 
+/// The line of the panic below.
+const PANIC: u32 = line!() + 10;
+
 /// Leaves a span in one of four ways.
 fn collect(way: u8, freed: &Cell<usize>) -> Result<u8, Failed> {
     let heap = 0x10_usize;
@@ -62,8 +65,12 @@ fn collect(way: u8, freed: &Cell<usize>) -> Result<u8, Failed> {
 
 #[test]
 fn the_end_comes_on_every_way_out() {
+    let panicked = format!("Panicked the heap is damaged {} {PANIC}", file!());
     for way in 0..4 {
-        check(&["GcBegin Full 0x10 1", "GcEnd 7 0x10 64"], || {
+        let panicked = (way == 2).then_some(panicked.as_str());
+        let expected: Vec<_> =
+            ["GcBegin Full 0x10 1"].into_iter().chain(panicked).chain(["GcEnd 7 0x10 64"]).collect();
+        check(&expected, || {
             let left = catch_unwind(AssertUnwindSafe(|| collect(way, &Cell::new(0))));
             assert_eq!(left.ok(), [Some(Ok(0)), Some(Err(Failed)), None, Some(Ok(3))][usize::from(way)]);
         });

@@ -11,6 +11,7 @@ mod clients;
 mod control;
 mod datagrams;
 mod debugger;
+mod endings;
 mod ends;
 #[cfg(unix)]
 mod evolution;

@@ -1,10 +1,12 @@
 //! `telemetry info`: the content of a stream, from its block headers.
 
+mod ending;
 mod facts;
 mod log;
 
 use std::collections::BTreeMap;
 
+use ending::{Ending, endings};
 use facts::{RegistryInfo, fact_text};
 use log::LogInfo;
 use serde::Serialize;
@@ -24,7 +26,8 @@ use crate::text::table::Table;
 use crate::text::{escaped_text, grouped, signed_grouped};
 
 const EXAMPLES: &str = "\
-The command reads only block headers, which is quick for any stream. Commands that read events, such as
+The command reads block headers, and of the events only those that say how the program ended. So it is
+quick for any stream. Commands that read events, such as
 `telemetry stats`, also find damage inside blocks.
 
 Examples:
@@ -56,7 +59,7 @@ impl Run for Args {
         let index = reader.index().map_err(cannot_read)?;
         drop(step);
         let verdict = Verdict::new(&index.completeness, &index.sessions, &inputs).of_headers();
-        let info = Info::new(&index, &verdict);
+        let info = Info::new(&index, endings(&inputs, &index)?, &verdict);
         self.show(&inputs, &info, |out| info.append_text(out))?;
         verdict.report(context, self.input.strict);
         Ok(())
@@ -105,6 +108,8 @@ struct SessionInfo<'a> {
     ticks_per_second: f64,
     first_ns: Option<i64>,
     last_ns: Option<i64>,
+    #[serde(flatten)]
+    ending: Ending,
     facts: BTreeMap<&'a str, serde_json::Value>,
     /// The same facts in the program's own order.
     #[serde(skip)]
@@ -143,11 +148,14 @@ struct Sum {
 }
 
 impl<'a> Info<'a> {
-    fn new(index: &'a Index, completeness: &'a Verdict) -> Self {
-        let sessions = index.sessions.iter().enumerate();
+    fn new(index: &'a Index, mut endings: BTreeMap<u64, Ending>, completeness: &'a Verdict) -> Self {
+        let sessions = index.sessions.iter().enumerate().map(|(number, session)| {
+            let ending = endings.remove(&session.id).unwrap_or_default();
+            SessionInfo::new(index, number, session, ending)
+        });
         Info {
             version: 1,
-            sessions: sessions.map(|(number, session)| SessionInfo::new(index, number, session)).collect(),
+            sessions: sessions.collect(),
             registries: index.registries.iter().map(RegistryInfo::new).collect(),
             completeness,
         }
@@ -166,7 +174,7 @@ impl<'a> Info<'a> {
 }
 
 impl<'a> SessionInfo<'a> {
-    fn new(index: &'a Index, number: usize, session: &'a Session) -> Self {
+    fn new(index: &'a Index, number: usize, session: &'a Session, ending: Ending) -> Self {
         let clock = &session.clock;
         let mut threads: BTreeMap<u32, Sum> =
             session.threads().keys().map(|thread| (*thread, Sum::default())).collect();
@@ -190,6 +198,7 @@ impl<'a> SessionInfo<'a> {
             ticks_per_second: clock.ticks_per_second().round(),
             first_ns: span.map(|(first, _)| clock.ns(first)),
             last_ns: span.map(|(_, last)| clock.ns(last)),
+            ending,
             facts: facts()
                 .map(|(key, value)| (key, serde_json::to_value(value).unwrap_or_default()))
                 .collect(),
@@ -213,6 +222,7 @@ impl<'a> SessionInfo<'a> {
             fact("events to", format!("{} ns ({seconds:.3} s)", signed_grouped(last)));
         }
         fact("ended", if self.ended { "in good order" } else { "not in good order" }.to_string());
+        self.ending.rows().for_each(|(key, value)| fact(key, value));
         facts.append(out, 0);
         out.push(b'\n');
 

@@ -2,13 +2,49 @@
 
 use telemetry_format::{Loss, LossCause};
 
-use crate::run::Folder;
-use crate::streams::{START, begun, gc, gc_registry, gc_run, gc_without_registry, lossy, two_registries};
+use crate::run::{Folder, run};
+use crate::streams::{
+    START, begun, failed, gc, gc_registry, gc_run, gc_without_registry, lossy, two_registries,
+};
 
 #[test]
 fn info() {
     let folder = Folder::new().with("gc.tel", gc()).with("two.tel", two_registries());
     folder.check("info", &["info gc.tel", "info --json gc.tel", "info two.tel", "info - < two.tel"]);
+}
+
+/// How programs ended: by session, with the last panic by time.
+#[test]
+fn info_of_ends() {
+    let folder = Folder::new().with("failed.tel", failed());
+    let text = String::from_utf8(folder.run("info failed.tel").stdout).unwrap();
+    let rows: Vec<_> = text
+        .lines()
+        .filter(|line| ["  panic", "  exit code"].iter().any(|row| line.starts_with(row)))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            "  panic        no such key\\n, at src/cache.rs:7, in thread 2, the last of 2",
+            "  exit code    101"
+        ]
+    );
+    let check = |args: &str, input: &[u8], expected: [serde_json::Value; 2]| {
+        let printed = run(&mut folder.command(args), input).stdout;
+        let json: serde_json::Value = serde_json::from_slice(&printed).unwrap();
+        let found = json["sessions"].as_array().unwrap();
+        let found: Vec<_> = found
+            .iter()
+            .map(|session| serde_json::json!([session["exit_code"], session["panic"], session["panics"]]))
+            .collect();
+        assert_eq!(found, expected, "{args}");
+    };
+    let none = || serde_json::json!([null, null, 0]);
+    let panic = serde_json::json!({
+        "message": "no such key\n", "file": "src/cache.rs", "line": 7, "thread": 2, "time_ns": 900
+    });
+    check("info --json failed.tel", &[], [serde_json::json!([101, panic, 2]), none()]);
+    check("info --json -", &failed(), [none(), none()]);
 }
 
 #[test]

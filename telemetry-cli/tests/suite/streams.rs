@@ -206,6 +206,26 @@ pub(crate) fn labeled() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
+/// Makes a run of a program that panicked twice and ended with a status, and another one that
+/// succeeded.
+pub(crate) fn failed() -> Vec<u8> {
+    let (mut writer, lane) = begun(5, START, "failed", &gc_registry());
+    let runtime = writer.registry(5, &runtime_registry()).unwrap();
+    writer.thread(5, 1, &facts_of_thread("main")).unwrap();
+    writer.thread(5, 2, &facts_of_thread("worker")).unwrap();
+    let of = |thread| Lane { session: 5, thread, registry: runtime };
+    let text = |text: &'static str| Value::String(RawStr(text.as_bytes()));
+    for (ticks, thread, message, line) in [(900, 2, "no such key\n", 7), (700, 1, "an earlier one", 9)] {
+        let values = [text(message), text("src/cache.rs"), Value::Unsigned(line)];
+        writer.event(of(thread), 6, ticks, &values).unwrap();
+    }
+    writer.event(of(1), 7, 2_900, &[Value::Signed(101)]).unwrap();
+    let values = [Value::Pointer(0x1000), Value::Addr(1), Value::Word(0x1000), Value::Unsigned(0x1000)];
+    writer.event(Lane { thread: 1, ..lane }, 0x10, 5, &values).unwrap();
+    writer.end(5, 3_000).unwrap();
+    [writer.finish().unwrap(), gc()].concat()
+}
+
 /// Makes a run with marks, one of them by a thread that does nothing else, and one whose text is
 /// not in the stream.
 pub(crate) fn marked() -> Vec<u8> {

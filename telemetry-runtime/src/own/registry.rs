@@ -3,7 +3,7 @@
 #![cfg_attr(telemetry_usdt, allow(unsafe_code))]
 
 use telemetry_derive::telemetry_event;
-use telemetry_format::Label;
+use telemetry_format::{Label, put};
 
 use crate::memory::registry::Registry;
 
@@ -13,6 +13,10 @@ pub(crate) mod events {}
 pub(crate) use events::{ControlAction, ControlMask, MessageDrop};
 
 pub(crate) use telemetry_format::own::{INTERN, LABEL_ADDRESS, LABEL_KIND, MAX_STRING};
+
+/// The most bytes of the message and of the file of `Panicked`.
+const MAX_PANIC: usize = 1024;
+const MAX_PANIC_FILE: usize = 512;
 
 /// Returns the registry.
 pub(crate) fn registry() -> &'static Registry {
@@ -39,6 +43,17 @@ pub(crate) fn control_change(mask: ControlMask, action: ControlAction, words: &s
 /// Emits that a message was not posted.
 pub(crate) fn message_dropped(registry: &str, message: &str, why: MessageDrop, dropped: u64) {
     events::messages_dropped!(registry, message, why, dropped);
+}
+
+/// Emits that this thread panics. What is too long is cut here: that is no loss of the stream.
+pub(crate) fn panicked(message: &str, file: &str, line: u32) {
+    events::panicked!(put::truncate(message, MAX_PANIC), put::truncate(file, MAX_PANIC_FILE), line);
+}
+
+/// Emits with which status the process ends.
+#[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+pub(crate) fn exited(status: i32) {
+    events::exited!(status);
 }
 
 /// Emits a mark, with a label that is asked for only if marks are on.

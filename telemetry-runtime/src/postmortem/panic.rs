@@ -1,5 +1,5 @@
-//! What happens in a panic before it unwinds or aborts: writes everything to the sinks. Before
-//! that, prints the thread's last events if the user wants them.
+//! What happens in a panic before it unwinds or aborts: an event says that, and everything is
+//! written to the sinks. Before that, prints the thread's last events if the user wants them.
 
 use core::cell::Cell;
 use std::panic::PanicHookInfo;
@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::drain::passes::{PASS_TIMEOUT, lock};
+use crate::own::registry as own;
 use crate::postmortem::traceback::Traceback;
 use crate::run::state;
 use crate::run::wake::is_passing;
@@ -97,8 +98,18 @@ fn on_panic(info: &PanicHookInfo<'_>, before: Option<&Hook>) {
     // Otherwise another of the runtime's hooks runs before this one and does the rest.
     if !is_inner {
         traceback();
+        // After the traceback, where the event would say what the line above it says.
+        report(info);
         flush_in_panic();
         IS_INSIDE.set(false);
+    }
+}
+
+/// Emits the panic. A panic alone does not start the runtime.
+fn report(info: &PanicHookInfo<'_>) {
+    if state::is_running() {
+        let (file, line) = info.location().map_or(("", 0), |at| (at.file(), at.line()));
+        own::panicked(info.payload_as_str().unwrap_or_default(), file, line);
     }
 }
 

@@ -18,6 +18,8 @@ use crate::memory::registry::Registry;
 use crate::model::registry_def::RegistryDef;
 use crate::own::labels;
 use crate::own::switches::warn;
+#[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+use crate::postmortem::exit;
 use crate::postmortem::panic;
 use crate::postmortem::{debugger, native};
 use crate::process::attach;
@@ -164,6 +166,8 @@ fn start() -> bool {
     // A forked child has the handlers already.
     if !STARTED_BEFORE.swap(true, Ordering::Relaxed) {
         sys::at_process_exit(at_exit);
+        #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+        exit::begin();
         fork::begin();
     }
     wants_socket

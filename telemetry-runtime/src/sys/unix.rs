@@ -135,6 +135,21 @@ pub(crate) fn at_process_exit(at_exit: extern "C" fn()) {
     unsafe { libc::atexit(at_exit) };
 }
 
+/// Calls `at_exit` with the status when the process calls `exit`, before all functions that are
+/// registered already.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn at_process_status(at_exit: extern "C" fn(libc::c_int, *mut core::ffi::c_void)) {
+    // The crate `libc` does not have it.
+    unsafe extern "C" {
+        fn on_exit(
+            at_exit: extern "C" fn(libc::c_int, *mut core::ffi::c_void),
+            with: *mut core::ffi::c_void,
+        ) -> libc::c_int;
+    }
+    // SAFETY: as above. The function does not use its second argument.
+    unsafe { on_exit(at_exit, core::ptr::null_mut()) };
+}
+
 /// Calls the functions before a `fork`, and after it in the parent and in the child.
 pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) {
     // SAFETY: as above.

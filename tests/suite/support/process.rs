@@ -167,6 +167,13 @@ impl Process {
 /// the body, reports the numbers that it returns, and exits. The parent runs all code after
 /// `child`.
 pub(crate) fn child(test: &str, setup: impl Fn(Process) -> Process, body: impl Fn() -> Numbers) -> Outcome {
+    let outcome = ending(test, setup, body).succeeded();
+    assert!(outcome.stdout.contains(DONE), "no test {test}, or it ends early\n{}", outcome.stdout);
+    outcome
+}
+
+/// Does the same for a body that may end the process in any way.
+pub(crate) fn ending(test: &str, setup: impl Fn(Process) -> Process, body: impl Fn() -> Numbers) -> Outcome {
     if std::env::var(CHILD).is_ok_and(|child| child == test) {
         for (name, value) in body() {
             println!("{NUMBER}{name}={value}");
@@ -176,9 +183,7 @@ pub(crate) fn child(test: &str, setup: impl Fn(Process) -> Process, body: impl F
     }
     let mut process = Process::new(std::env::current_exe().expect("the path of this test"));
     process.command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
-    let outcome = setup(process).env(CHILD, test).run().succeeded();
-    assert!(outcome.stdout.contains(DONE), "no test {test}, or it ends early\n{}", outcome.stdout);
-    outcome
+    setup(process).env(CHILD, test).run()
 }
 
 /// The report of a child.
