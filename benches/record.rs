@@ -20,6 +20,9 @@ pub mod scopes {}
 #[telemetry_event("tests/registries/work.toml")]
 pub mod events {}
 
+#[telemetry_event("tests/registries/counters.toml")]
+pub mod counters {}
+
 const EVENTS: u64 = 3_000_000;
 const ROUNDS: usize = 9;
 
@@ -51,6 +54,7 @@ fn main() {
             (inherit(), 1.0),
             (named(), 1.0),
             (off(), 1.0),
+            (counter(), 1.0),
             (two_threads(emit), 1.0),
             (two_threads(|n| floor()(n)), 1.0),
             (disk.0, 1.0),
@@ -78,6 +82,7 @@ fn rows() -> Vec<Row> {
         Row::new("W recorded, inherited clock", "F", Goal::AtMost(0.7)),
         Row::new("W and a 16-byte string, recorded", "F", Goal::AtMost(1.6)),
         Row::new("W off at run time", "F", Goal::Less),
+        Row::new("a counter's add", "F", Goal::AtMost(0.15)),
         Row::new("W on two threads, each", "of one thread", Goal::MedianAtMost(1.1)),
         Row::new("the floor on two threads, each", "of one thread", Goal::Less),
         Row::new("W to a file, with all headers", "bytes", Goal::AtMost(11.0)),
@@ -158,6 +163,12 @@ fn recording(work: impl Fn(u64)) -> f64 {
 
 fn off() -> f64 {
     of_floor(EVENTS, emit)
+}
+
+/// What `add` costs beyond the loop around it.
+fn counter() -> f64 {
+    let add = of_floor(EVENTS, |n| telemetry_hot_loop("counter", n));
+    add - of_floor(EVENTS, |n| telemetry_hot_loop("counter-loop", n))
 }
 
 /// W in a process of its own, to a file: bytes per event, CPU nanoseconds per event, percent lost.
@@ -299,6 +310,8 @@ fn instructions() -> bool {
         ("scope-off", "a scope off at run time", 7.01),
         ("mark", "a mark", 48.5),
         ("mark-off", "a mark off at run time", 5.01),
+        ("counter-loop", "the loop around a counter", f64::MAX),
+        ("counter", "a counter's add", 8.01),
     ] {
         let (Some(few), Some(many)) = (count(work, 100_000), count(work, 300_000)) else {
             println!("SKIPPED: instructions are not counted: valgrind failed or is not installed");
@@ -369,6 +382,16 @@ fn telemetry_hot_loop(work: &str, n: u64) {
             for _ in 0..n {
                 telemetry::mark!("a mark");
                 std::hint::black_box(());
+            }
+        }
+        "counter" => {
+            for i in 0..n {
+                counters::CACHE_HITS.add(opaque(i));
+            }
+        }
+        "counter-loop" => {
+            for i in 0..n {
+                let _ = opaque(i);
             }
         }
         _ => {

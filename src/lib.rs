@@ -188,9 +188,10 @@ pub mod messages {
     pub use telemetry_runtime::{Posted, message_memory as memory_used};
 }
 
-/// The registries of the program.
+/// The registries of the program, and the types of their counters. `docs/counters.md` in the
+/// repository explains counters.
 pub mod registry {
-    pub use telemetry_runtime::Registry;
+    pub use telemetry_runtime::{Counter, Gauge, Registry};
 }
 
 /// Reads streams.
@@ -230,4 +231,6 @@ mod texts {
     struct Scopes;
     #[doc = include_str!("../docs/marks.md")]
     struct Marks;
+    #[doc = include_str!("../docs/counters.md")]
+    struct Counters;
 }

@@ -19,5 +19,11 @@ pub const LABEL_ADDRESS: u16 = 3;
 /// The code of `Mark`, which marks a moment with a text.
 pub const MARK: u16 = 5;
 
+/// The code of `Process`, a sample of what the process uses.
+pub const PROCESS: u16 = 8;
+
+/// The bit of the kind `Usage`. Unlike the other kinds it is off unless it is named.
+pub const USAGE_KIND: u8 = 4;
+
 /// The most bytes of the string of `Intern`.
 pub const MAX_STRING: usize = 4096;

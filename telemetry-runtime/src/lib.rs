@@ -6,6 +6,7 @@
 //! to the sinks.
 
 mod control;
+mod count;
 mod drain;
 mod emit;
 mod memory;
@@ -22,6 +23,7 @@ mod store;
 mod sync;
 mod sys;
 
+pub use count::counter::{Counter, Gauge};
 pub use drain::config::{Config, output};
 pub use drain::passes::{
     SinkId, add_sink, add_sink_for, flush, remove_sink, sink_counters, snapshot, snapshot_to,
@@ -76,6 +78,12 @@ pub mod __private {
     pub use crate::model::given::{Given, array, bytes, converted, list, text};
     pub use crate::model::registry_def::{EventInfo, Kind, ParamInfo, Preset, RegistryDef, Sort, TypeInfo};
     pub use crate::model::values::{Address, Word};
+    /// The parts of counters.
+    pub mod counting {
+        pub use crate::count::cells::Local;
+        pub use crate::count::counter::{Counted, Counter, Gauge};
+        pub use crate::model::counter_def::CounterDef;
+    }
     pub use crate::model::variety::{is_compiled, is_on, is_same, switches};
     pub use crate::own::labels::{intern, interned};
     pub use crate::own::marks::mark_as;

@@ -9,6 +9,7 @@ mod broken;
 mod cdylib;
 mod clients;
 mod control;
+mod counters;
 mod datagrams;
 mod debugger;
 mod endings;
@@ -69,3 +70,7 @@ pub mod kinds {}
 /// Events with messages.
 #[telemetry_event("tests/registries/heard.toml")]
 pub mod heard {}
+
+/// Counters and gauges.
+#[telemetry_event("tests/registries/counters.toml", c)]
+pub mod counted {}

@@ -1,7 +1,7 @@
 //! The emitters: for each event a macro, the typed function behind it, and the library's function.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-use telemetry_schema::{Clock, Count, Event, Param, Registry, Sort};
+use telemetry_schema::{Clock, Count, CounterForm, CounterPer, Event, Param, Registry, Sort};
 
 use crate::output::types::integer;
 use crate::text::comment::{block, sentence};
@@ -55,6 +55,41 @@ pub(crate) fn emitter(registry: &Registry, event: &Event, index: usize, bit: usi
          static inline void {typed}({taken}) {{\n    {symbol}({passed});\n}}\n",
         doc(registry, event)
     )
+}
+
+/// Returns the functions of a counter, whose samples are an event.
+pub(crate) fn counter(registry: &Registry, event: &Event, form: CounterForm, per: CounterPer) -> String {
+    let (name, symbol) = (names::emitter(registry, event), registry.emitter_symbol(event));
+    let (ty, what) = match form {
+        CounterForm::Monotonic => ("uint64_t", "counter"),
+        CounterForm::Gauge => ("int64_t", "gauge"),
+    };
+    let of = if per == CounterPer::Thread { " of each thread" } else { "" };
+    let unit = event.params.last().map(|value| value.unit.as_str()).filter(|unit| !unit.is_empty());
+    let unit = unit.map_or(String::new(), |unit| format!(", in {unit}"));
+    let kind = registry.kind_of(event);
+    let mut out = String::from("\n");
+    out += &block(&[
+        sentence(&event.doc),
+        String::new(),
+        format!(
+            "A {what}{of}{unit}. Its samples are events {}, code {:#06x}, kind {}.",
+            event.name, event.code, kind.name
+        ),
+    ]);
+    let mut function = |part: &str, ret: &str, takes: &str, call: &str| {
+        let returns = if ret == "void" { "" } else { "return " };
+        out += &format!(
+            "{ret} {symbol}__{part}({takes});\nstatic inline {ret} {name}_{part}({takes}) {{\n    \
+             {returns}{symbol}__{part}({call});\n}}\n"
+        );
+    };
+    function("add", "void", &format!("{ty} number"), "number");
+    if form == CounterForm::Gauge {
+        function("set", "void", &format!("{ty} value"), "value");
+    }
+    function("value", ty, "void", "");
+    out
 }
 
 /// Returns the comment of an event.

@@ -24,7 +24,10 @@ pub(crate) fn header(registry: &Registry) -> String {
     for (bit, (index, event)) in
         registry.events.iter().enumerate().filter(|(_, event)| event.used).enumerate()
     {
-        out += &emitters::emitter(registry, event, index, bit);
+        out += &match event.counter {
+            Some(counter) => emitters::counter(registry, event, counter.form, counter.per),
+            None => emitters::emitter(registry, event, index, bit),
+        };
     }
     out += "\n#ifdef __cplusplus\n} // extern \"C\"\n#endif\n\n#endif\n";
     out

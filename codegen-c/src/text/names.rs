@@ -68,6 +68,15 @@ pub(crate) fn check(registries: &[&Registry]) -> Result<(), Clash> {
         let of = &registry.name;
         add(format!("<{of}.h>"), format!("registry {of}"))?;
         for event in registry.events.iter().filter(|event| event.used) {
+            if event.counter.is_some() {
+                for part in ["add", "set", "value"] {
+                    add(
+                        format!("{}_{part}", emitter(registry, event)),
+                        format!("counter {of}:{}", event.name),
+                    )?;
+                }
+                continue;
+            }
             let what = format!("event {of}:{}", event.name);
             add(emitter(registry, event), what.clone())?;
             add(typed(registry, event), what)?;

@@ -28,6 +28,7 @@ pub(crate) fn exports<'e>(
     registry: &Registry,
     slots: &Slots,
     emitters: impl Iterator<Item = CEmitter<'e>>,
+    counters: Option<TokenStream>,
 ) -> TokenStream {
     let emitters = emitters.map(|emitter| export(registry, slots, &emitter));
     quote! {
@@ -38,6 +39,7 @@ pub(crate) fn exports<'e>(
         #[allow(unsafe_code, unsafe_op_in_unsafe_fn, unused_unsafe)]
         impl c {
             #(#emitters)*
+            #counters
         }
 
         /// Makes the registry known when the program or library is loaded, so that messages can be

@@ -8,6 +8,7 @@ use syn::Path;
 use telemetry_schema::{Clock, Event, Registry, Slots, snake_case};
 
 use crate::output::c::{CEmitter, exports};
+use crate::output::counters::{Counters, Sampled, counters};
 use crate::output::mapped::{MappedEmitter, mappings};
 use crate::output::messages::{self, Heard};
 use crate::output::registry::definition;
@@ -29,8 +30,14 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
         .enumerate()
         .map(|(bit, (index, event))| Emitter::new(registry, &slots, bit, index, event))
         .collect();
-    let macros = used.iter().map(|emitter| macro_(registry, at, emitter));
-    let typed = used.iter().map(typed);
+    // The program counts, and the runtime emits the samples.
+    let (counted, emitted): (Vec<&Emitter<'_>>, Vec<&Emitter<'_>>) =
+        used.iter().partition(|emitter| emitter.event.counter.is_some());
+    let sampled: Vec<Sampled<'_>> = counted.iter().filter_map(|emitter| emitter.for_counter()).collect();
+    let Counters { statics: counter_statics, list: counter_list, exports: counter_exports, with } =
+        counters(registry, &sampled);
+    let macros = emitted.iter().map(|emitter| macro_(registry, at, emitter));
+    let typed = emitted.iter().map(|emitter| typed(emitter));
     let records = used.iter().map(|emitter| record(registry, emitter));
     let longs = used.iter().map(long);
     let heards: Vec<TokenStream> = used.iter().filter_map(heard).collect();
@@ -45,11 +52,12 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
         }
     });
     let parameters = parameters(&used);
-    let statics = statics(registry, &slots, &used, c);
-    let for_scopes: Vec<_> = used.iter().map(Emitter::for_scope).collect();
+    let statics = statics(registry, &slots, &used, with, c);
+    let for_scopes: Vec<_> = emitted.iter().map(|emitter| emitter.for_scope()).collect();
     let Scopes { macros: scopes, begins } = scopes::scopes(registry, at, &for_scopes);
-    let exports = c.then(|| exports(registry, &slots, used.iter().map(Emitter::for_c)));
-    let mapped = mappings(registry, used.iter().map(Emitter::for_tracing));
+    let for_c = emitted.iter().map(|emitter| emitter.for_c());
+    let exports = c.then(|| exports(registry, &slots, for_c, counter_exports));
+    let mapped = mappings(registry, emitted.iter().map(|emitter| emitter.for_tracing()));
     let tracing = mapped.is_some().then(|| {
         quote! {
             #[allow(unused_imports)]
@@ -63,6 +71,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
 
         #scopes
 
+        #counter_statics
+
         /// Not public API.
         #[doc(hidden)]
         #[allow(dead_code, unused_imports, non_camel_case_types, unused_variables, unexpected_cfgs, clippy::all, clippy::pedantic)]
@@ -75,6 +85,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
             pub use #telemetry::__private::{emitters_in_editor as emitters, scopes_in_editor as scopes};
 
             #statics
+
+            #counter_list
 
             #parameters
 
@@ -166,6 +178,11 @@ impl<'r> Emitter<'r> {
     fn for_c(&self) -> CEmitter<'_> {
         let Emitter { event, index, name, bit, site, heard, .. } = self;
         CEmitter { event, index: *index, name, bit, site, heard: heard.as_ref() }
+    }
+
+    fn for_counter(&self) -> Option<Sampled<'_>> {
+        let Emitter { event, name, bit, .. } = self;
+        event.counter.map(|counter| Sampled { event, counter, record: name, bit })
     }
 
     fn for_tracing(&self) -> MappedEmitter<'_> {
@@ -284,7 +301,13 @@ fn long(emitter: &Emitter<'_>) -> TokenStream {
 }
 
 /// Generates the registry as the runtime knows it, its switches, and a thread's lanes.
-fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>], c: bool) -> TokenStream {
+fn statics(
+    registry: &Registry,
+    slots: &Slots,
+    used: &[Emitter<'_>],
+    counters: Option<TokenStream>,
+    c: bool,
+) -> TokenStream {
     let (definition, doc) = (definition(registry, slots), docs::sentence(&registry.doc));
     let (list, channels) = (messages::list(registry), messages::channels(registry, c));
     let symbol = c.then(|| registry.mask_symbol());
@@ -302,7 +325,7 @@ fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>], c: bool) ->
         pub static MASK: [rt::AtomicU8; #bytes] = rt::switches(#count);
 
         #[doc = #doc]
-        pub static REGISTRY: rt::Registry = rt::Registry::new(definition::DEFINITION, &MASK) #list;
+        pub static REGISTRY: rt::Registry = rt::Registry::new(definition::DEFINITION, &MASK) #list #counters;
 
         #channels
 

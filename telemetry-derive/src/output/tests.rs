@@ -57,6 +57,11 @@ fn scopes_of_spans() {
     insta::assert_snapshot!(expand(include_str!("../../tests/scopes.toml"), "\"events.toml\""));
 }
 
+#[test]
+fn counters_and_their_functions_for_c() {
+    insta::assert_snapshot!(expand(include_str!("../../tests/counters.toml"), "\"events.toml\", c"));
+}
+
 /// Only `crate` itself means the runtime.
 #[test]
 fn the_runtime_is_told_by_its_path() {

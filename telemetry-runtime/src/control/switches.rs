@@ -128,6 +128,13 @@ pub(crate) fn begin(output: Option<&str>, record: Option<&str>) {
     }
 }
 
+/// Returns true if the words name an event of a registry, which need not be in use.
+pub(crate) fn is_named(registry: &Registry, index: usize) -> bool {
+    let Some((_inside, control)) = lock(EVENT_TIMEOUT) else { return false };
+    let event = &registry.def().events[index];
+    [&control.output, &control.record].into_iter().any(|words| words.name(registry, event))
+}
+
 /// Switches all events off, for the rest of the run.
 pub(crate) fn end() {
     registry::all().for_each(Registry::switch_off);
@@ -246,6 +253,13 @@ pub(crate) struct Expired {
     pub(crate) still: Vec<String>,
     /// How long the next time still lasts.
     pub(crate) rest: Option<Duration>,
+}
+
+/// Returns true if a time is over that [`expire`] has not ended.
+pub(crate) fn is_due(now: Instant) -> bool {
+    HAS_TIMED.load(Ordering::Relaxed)
+        && lock(EVENT_TIMEOUT)
+            .is_some_and(|(_inside, control)| control.timed.rest(now).is_some_and(|rest| rest.is_zero()))
 }
 
 /// Ends the times that are over.

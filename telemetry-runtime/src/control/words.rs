@@ -8,6 +8,7 @@
 //! - A leading `-` takes away what the word names.
 
 use telemetry_format::control::{ALL, Named, bitmap, of_registry, sign};
+use telemetry_format::own::USAGE_KIND;
 
 use crate::memory::registry::Registry;
 use crate::model::registry_def::EventInfo;
@@ -79,10 +80,11 @@ impl Words {
     }
 
     /// Returns true if a word names the event and no later word takes it away. The runtime's own
-    /// events need no word.
+    /// events need no word, except those of the kind `Usage`.
     pub(crate) fn name(&self, registry: &Registry, event: &EventInfo) -> bool {
         let last = self.iter().filter(|(word, _)| names(registry, word, event)).last();
-        last.map_or(registry.is_own(), |(_, adds)| adds)
+        let kind = &registry.def().kinds[usize::from(event.kind)];
+        last.map_or(registry.is_own() && kind.bit != USAGE_KIND, |(_, adds)| adds)
     }
 
     /// Returns the kinds with an event that is named, as bits.

@@ -39,6 +39,7 @@ pub struct Config {
     pub(crate) buffer: Option<usize>,
     pub(crate) latency: Option<Duration>,
     pub(crate) policy: Option<Policy>,
+    pub(crate) sample: Option<Duration>,
     pub(crate) ring: Option<PathBuf>,
     pub(crate) socket: Option<bool>,
     pub(crate) traceback: Option<usize>,
@@ -101,6 +102,14 @@ impl Config {
     /// `overwrite`, `wait` for a second, or `wait:` and a number of seconds.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = Some(policy);
+        self
+    }
+
+    /// Sets how often counters that are on are sampled, from 1 ms to an hour. `Duration::ZERO`
+    /// leaves only the samples at changes of the control, before snapshots, and at the end.
+    /// `TELEMETRY_SAMPLE`, in seconds, or `off`; 1 s by default.
+    pub fn sample(mut self, interval: Duration) -> Self {
+        self.sample = Some(interval);
         self
     }
 
@@ -168,6 +177,7 @@ impl Debug for Config {
             buffer,
             latency,
             policy,
+            sample,
             ring,
             socket,
             traceback,
@@ -182,6 +192,7 @@ impl Debug for Config {
             .field("buffer", buffer)
             .field("latency", latency)
             .field("policy", policy)
+            .field("sample", sample)
             .field("ring", ring)
             .field("socket", socket)
             .field("traceback", traceback)

@@ -11,6 +11,7 @@ use crate::control::switches as control;
 use crate::drain::outputs::{Outputs, Snapshot};
 use crate::drain::selection::Selection;
 use crate::own::registry as own;
+use crate::own::sample::sample;
 use crate::run::state;
 use crate::run::wake;
 use crate::sinks::backlog::end as end_sinks;
@@ -76,6 +77,7 @@ pub fn snapshot(path: impl AsRef<Path>) -> io::Result<()> {
 /// Returns an error if the sink did not take everything.
 pub fn snapshot_to(sink: impl Sink + 'static) -> io::Result<()> {
     own::ensure();
+    sample();
     let snapshot = match lock(PASS_TIMEOUT) {
         Some(outputs) => Snapshot::take(&outputs)?,
         None => return Err(held_up()),

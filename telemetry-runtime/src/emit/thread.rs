@@ -28,6 +28,8 @@ struct Thread {
     attaches: Cell<bool>,
     /// True once the system has reported the thread's end.
     has_ended: Cell<bool>,
+    /// What a later room does at the thread's end.
+    at_end: Cell<Option<fn()>>,
 }
 
 std::thread_local! {
@@ -37,6 +39,7 @@ std::thread_local! {
             first: Cell::new(null()),
             attaches: Cell::new(false),
             has_ended: Cell::new(false),
+            at_end: Cell::new(None),
         }
     };
 }
@@ -73,6 +76,13 @@ pub(crate) fn attach(view: View<'_>) -> Result<Identity, Unattached> {
         thread.attaches.set(false);
         identity
     })
+}
+
+/// Has a function called at this thread's end. Returns false if the system cannot report the end.
+pub(crate) fn watch_end(at_end: fn()) -> bool {
+    let is_watched = sys::at_thread_exit(on_exit);
+    THREAD.with(|thread| thread.at_end.set(Some(at_end)));
+    is_watched
 }
 
 impl Thread {
@@ -120,6 +130,9 @@ unsafe extern "C" fn on_exit(_: *mut core::ffi::c_void) {
     THREAD.with(|thread| {
         thread.has_ended.set(true);
         thread.identity.set(None);
+        if let Some(at_end) = thread.at_end.take() {
+            at_end();
+        }
         let mut next = thread.first.replace(null());
         // SAFETY: links and lanes are thread-locals without destructors. Their memory lasts until
         // after the last of the thread's exit hooks, and this is one of them.

@@ -4,6 +4,7 @@ use core::ptr::null_mut;
 
 use crate::memory::block::Block;
 use crate::model::channel::AnyChannel;
+use crate::model::counter_def::CounterDef;
 use crate::model::registry_def::RegistryDef;
 use crate::run::clock;
 use crate::run::upcalls::Upcalls;
@@ -17,6 +18,7 @@ pub struct Registry {
     /// The functions of rooms that come after this one.
     upcalls: &'static Upcalls,
     messages: &'static [&'static dyn AnyChannel],
+    counters: &'static [CounterDef],
     listed: AtomicBool,
     /// True if the events that are on have been changed since.
     changed: AtomicBool,
@@ -106,6 +108,7 @@ impl Registry {
             mask,
             upcalls,
             messages: &[],
+            counters: &[],
             listed: AtomicBool::new(false),
             changed: AtomicBool::new(false),
             next: AtomicPtr::new(null_mut()),
@@ -121,6 +124,17 @@ impl Registry {
     #[doc(hidden)]
     pub const fn with_messages(self, messages: &'static [&'static dyn AnyChannel]) -> Self {
         Registry { messages, ..self }
+    }
+
+    /// Returns the registry with its counters.
+    #[doc(hidden)]
+    pub const fn with_counters(self, counters: &'static [CounterDef]) -> Self {
+        Registry { counters, ..self }
+    }
+
+    /// Returns the registry's counters.
+    pub(crate) fn counters(&self) -> &'static [CounterDef] {
+        self.counters
     }
 
     /// Returns the registry's messages.

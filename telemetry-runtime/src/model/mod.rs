@@ -4,6 +4,7 @@
 
 pub(crate) mod arguments;
 pub(crate) mod channel;
+pub(crate) mod counter_def;
 pub(crate) mod fields;
 pub(crate) mod flags;
 pub(crate) mod given;

@@ -1,9 +1,10 @@
-//! What the runtime itself reports: its registry, labels, marks, changed switches, the cost of an
-//! emission. Uses `emit` and the rooms before it. It emits as a program does: with the macro. It
-//! never emits while it has a lock that an emission may need.
+//! What the runtime itself reports: its registry, labels, marks, changed switches, samples of
+//! counters, the cost of an emission. Uses `count` and the rooms before it. It emits as a program
+//! does: with the macro. It never emits while it has a lock that an emission may need.
 
 pub(crate) mod labels;
 pub(crate) mod marks;
 pub(crate) mod overhead;
 pub(crate) mod registry;
+pub(crate) mod sample;
 pub(crate) mod switches;

@@ -6,13 +6,14 @@ use telemetry_derive::telemetry_event;
 use telemetry_format::{Label, put};
 
 use crate::memory::registry::Registry;
+use crate::sys::Usage;
 
 #[telemetry_event("telemetry.toml", crate = "crate", at = "own::registry::events")]
 pub(crate) mod events {}
 
 pub(crate) use events::{ControlAction, ControlMask, MessageDrop};
 
-pub(crate) use telemetry_format::own::{INTERN, LABEL_ADDRESS, LABEL_KIND, MAX_STRING};
+pub(crate) use telemetry_format::own::{INTERN, LABEL_ADDRESS, LABEL_KIND, MAX_STRING, PROCESS};
 
 /// The most bytes of the message and of the file of `Panicked`.
 const MAX_PANIC: usize = 1024;
@@ -60,4 +61,10 @@ pub(crate) fn exited(status: i32) {
 #[inline(always)]
 pub(crate) fn mark(text: impl FnOnce() -> Label) {
     events::mark!(text());
+}
+
+/// Emits what the process uses: the system's numbers, bytes of the pool in use, lost events.
+pub(crate) fn process(usage: &Usage, pool: u64, lost: u64) {
+    let &Usage { resident, user, system, minor_faults, major_faults, waits, preemptions } = usage;
+    events::process!(resident, user, system, minor_faults, major_faults, waits, preemptions, pool, lost);
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::control::switches::{self as control, Expired, Mask};
 use crate::memory::registry::{self, Registry};
 use crate::own::registry::{self as own, ControlAction, ControlMask};
+use crate::own::sample::sample;
 use crate::run::wake::wake;
 
 /// Switches on what the words name, so that it is recorded and output.
@@ -44,6 +45,7 @@ pub(crate) fn try_set_for(words: &str, time: Duration) -> bool {
     if words.trim().is_empty() || !own::ensure() || !control::try_set_for(words, until) {
         return false;
     }
+    sample();
     own::control_change(ControlMask::Output, ControlAction::Set, words);
     own::begin_drain();
     // It may sleep for longer.
@@ -54,7 +56,11 @@ pub(crate) fn try_set_for(words: &str, time: Duration) -> bool {
 /// Ends the times of [`set_for`] that are over. Returns how long the next one still has. Called by
 /// the drain.
 pub(crate) fn expire() -> Option<Duration> {
-    let Expired { over, still, rest } = control::expire(Instant::now());
+    let now = Instant::now();
+    if control::is_due(now) {
+        sample();
+    }
+    let Expired { over, still, rest } = control::expire(now);
     for words in &over {
         own::control_change(ControlMask::Output, ControlAction::Reset, words);
     }
@@ -139,8 +145,19 @@ pub(crate) fn unknown(words: &str) -> Vec<String> {
 /// Adds words to a mask, or takes them away. Returns false if it did nothing: the run is over, or
 /// this code interrupts the owner of the lock.
 pub(crate) fn try_change(mask: Mask, words: &str, set: bool) -> bool {
-    if !own::ensure() || !control::try_change(mask, words, set) {
+    if !own::ensure() {
         return false;
+    }
+    // The last values of counters that are switched off, and the first of those that are switched
+    // on.
+    if !set {
+        sample();
+    }
+    if !control::try_change(mask, words, set) {
+        return false;
+    }
+    if set {
+        sample();
     }
     let mask = match mask {
         Mask::Output => ControlMask::Output,

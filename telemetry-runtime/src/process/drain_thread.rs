@@ -11,6 +11,7 @@ use crate::drain::outputs::QUIET_TIME;
 use crate::drain::passes::{PASS_TIMEOUT, lock, yield_to_forks};
 use crate::emit::revoke;
 use crate::memory::lanes::LANES;
+use crate::own::sample;
 use crate::own::switches::{expire, warn};
 use crate::postmortem::panic;
 use crate::run::state;
@@ -50,6 +51,7 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
     revoke::begin();
     let latency = state::latency() * 3 / 4;
     let mut swept = Instant::now();
+    let mut sampled = Instant::now();
     let mut is_behind = false;
     while !state::is_over() {
         let mut rest = latency.saturating_sub(swept.elapsed());
@@ -62,6 +64,10 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
         if STORE.is_short() && revoke::is_possible() {
             rest = rest.min(QUIET_TIME);
         }
+        let interval = state::sample_interval().filter(|_| sample::is_wanted());
+        if let Some(interval) = interval {
+            rest = rest.min(interval.saturating_sub(sampled.elapsed()));
+        }
         if !rest.is_zero() {
             BELL.wait(rest);
         }
@@ -69,6 +75,10 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
         BELL.answer();
         let sweep = swept.elapsed() >= latency || LANES.is_crowded();
         yield_to_forks();
+        if interval.is_some_and(|interval| sampled.elapsed() >= interval) {
+            sampled = Instant::now();
+            sample::sample();
+        }
         let mut gone = Vec::new();
         if let Some(mut outputs) = lock(PASS_TIMEOUT) {
             // First, so that a sink whose reader is gone counts no more losses.

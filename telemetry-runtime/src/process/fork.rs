@@ -10,6 +10,7 @@ use std::sync::MutexGuard;
 use std::time::Duration;
 
 use crate::control::switches as control;
+use crate::count::list;
 use crate::drain::config::{self, Config};
 use crate::drain::passes::{self as drain, Guard};
 use crate::emit::revoke;
@@ -20,6 +21,7 @@ use crate::memory::mapping;
 use crate::memory::pool::POOL;
 use crate::memory::registry;
 use crate::own::labels;
+use crate::own::sample;
 use crate::postmortem::panic;
 use crate::postmortem::traceback;
 use crate::process::drain_thread;
@@ -110,6 +112,8 @@ extern "C" fn in_child() {
         return;
     }
     let is_whole = thread::reset_in_child();
+    list::reset_in_child();
+    sample::reset_in_child();
     let Some(ForkLocks { guard, control, store, labels, stopping, lanes, config, listening }) =
         held.filter(|_| is_whole)
     else {

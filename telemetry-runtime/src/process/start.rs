@@ -17,6 +17,7 @@ use crate::memory::pool::{self, POOL};
 use crate::memory::registry::Registry;
 use crate::model::registry_def::RegistryDef;
 use crate::own::labels;
+use crate::own::sample::sample;
 use crate::own::switches::warn;
 #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
 use crate::postmortem::exit;
@@ -39,6 +40,8 @@ use crate::sys::text::Buffer;
 
 /// How long `TELEMETRY_POLICY=wait` waits. A drain that takes longer is likely to be stuck.
 const DEFAULT_WAIT: Duration = Duration::from_secs(1);
+/// How often counters are sampled.
+const DEFAULT_SAMPLE: Duration = Duration::from_secs(1);
 const DEFAULT_BUFFER: usize = 16 << 20;
 /// The maximum is a terabyte, or a gigabyte if addresses have 32 bits.
 const MAX_BUFFER: usize = match 1_usize.checked_shl(40) {
@@ -130,6 +133,9 @@ fn start() -> bool {
     state::set_latency(latency.or(config.as_ref().and_then(|config| config.latency)));
     let traceback = setting(c"TELEMETRY_TRACEBACK", "a number of events", |text| text.parse().ok());
     panic::set_traceback(traceback.or(config.as_ref().and_then(|config| config.traceback)).unwrap_or(0));
+    let sample = setting(c"TELEMETRY_SAMPLE", "a number of seconds, 0.001 to 3600, or `off`", interval);
+    let sample = sample.or(config.as_ref().and_then(|config| config.sample)).unwrap_or(DEFAULT_SAMPLE);
+    state::set_sample_interval(Some(sample).filter(|interval| !interval.is_zero()));
     let summary = setting(c"TELEMETRY_SUMMARY", "`on` or `off`", on_or_off);
     losses::set_reported(summary.or(config.as_ref().and_then(|config| config.summary)).unwrap_or(true));
     debugger::keep();
@@ -210,6 +216,11 @@ fn policy_of(text: &str) -> Option<Policy> {
     }
 }
 
+/// Parses the interval of samples; zero is `off`.
+fn interval(text: &str) -> Option<Duration> {
+    if text == "off" { Some(Duration::ZERO) } else { seconds(text).filter(|interval| !interval.is_zero()) }
+}
+
 fn on_or_off(text: &str) -> Option<bool> {
     match text {
         "on" => Some(true),
@@ -221,6 +232,7 @@ fn on_or_off(text: &str) -> Option<bool> {
 /// Writes everything that was recorded, at the end of the process.
 extern "C" fn at_exit() {
     warn();
+    sample();
     control::end();
     drain::finish();
     losses::report();

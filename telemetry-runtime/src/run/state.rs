@@ -132,3 +132,18 @@ pub(crate) fn latency() -> Duration {
         latency => Duration::from_nanos(latency),
     }
 }
+
+/// How often counters are sampled, in nanoseconds; 0 is never.
+static SAMPLE_INTERVAL: AtomicU64 = AtomicU64::new(0);
+
+/// Sets how often counters are sampled, from 1 ms to an hour. `None` is never.
+pub(crate) fn set_sample_interval(interval: Option<Duration>) {
+    let interval =
+        interval.map(|interval| interval.clamp(Duration::from_millis(1), Duration::from_secs(3600)));
+    SAMPLE_INTERVAL.store(interval.map_or(0, |interval| interval.as_nanos() as u64), Ordering::Relaxed);
+}
+
+/// Returns how often counters are sampled.
+pub(crate) fn sample_interval() -> Option<Duration> {
+    Some(SAMPLE_INTERVAL.load(Ordering::Relaxed)).filter(|&interval| interval > 0).map(Duration::from_nanos)
+}

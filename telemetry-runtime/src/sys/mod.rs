@@ -35,6 +35,7 @@ pub(crate) mod text;
 mod threads;
 #[cfg(all(unix, not(miri)))]
 mod unix;
+mod usage;
 mod wait;
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
@@ -63,6 +64,7 @@ pub(crate) use signals::*;
 pub(crate) use threads::*;
 #[cfg(all(unix, not(miri)))]
 pub(crate) use unix::*;
+pub(crate) use usage::{Usage, usage};
 pub(crate) use wait::*;
 
 /// Programs of other systems have no build ID.

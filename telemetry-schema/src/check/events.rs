@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::check::codes::Codes;
 use crate::check::context::Check;
 use crate::check::fields::{Fields, integer};
 use crate::check::kinds::Kinds;
 use crate::check::names::Style;
 use crate::check::types::Types;
-use crate::check::{params, replay, time, tracing};
+use crate::check::{counters, params, replay, time, tracing};
 use crate::model::registry::{Event, Registry};
-use crate::text::diagnostic::Diagnostic;
 use crate::text::diagnostic::quote;
 use crate::text::keys;
 use crate::text::limits::MAX_EVENT_LEN;
@@ -29,17 +29,16 @@ pub(super) struct Row {
     pub(super) sound: bool,
 }
 
-/// Checks `[[event]]`.
+/// Checks `[[event]]`, and `[[counter]]`, whose samples are events.
 pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &mut Types) -> Events {
     let (tables, sound) = file.tables(cx, "event");
     let mut events = Events { rows: Vec::with_capacity(tables.len()), index: HashMap::new(), sound };
-    let codes = || tables.iter().filter_map(|table| table.get_ref().get("code"));
+    let all = tables.iter().map(|table| *table.get_ref()).chain(file.any_tables("counter"));
+    let all: Vec<_> = all.collect();
+    let codes = || all.iter().filter_map(|table| table.get("code"));
     let numbers = codes().filter_map(|code| integer(code.get_ref()));
-    let mut codes = Codes {
-        seen: HashMap::new(),
-        highest: numbers.filter(|code| CODES.contains(code)).max(),
-        hexadecimal: codes().any(|code| cx.text.get(code.span()).is_some_and(|text| text.starts_with("0x"))),
-    };
+    let hexadecimal = codes().any(|code| cx.text.get(code.span()).is_some_and(|text| text.starts_with("0x")));
+    let mut codes = Codes::new(numbers, hexadecimal);
     let mut marks = tracing::Marks::new();
     let measure = Registry { types: types.list.clone(), ..Registry::default() };
     for table in &tables {
@@ -65,6 +64,7 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
             replay: replay::replay(cx, &fields, &params, sound),
             tracing: tracing::tracing(cx, &fields, &params, sound, &mut marks),
             time: time::time(cx, &fields, &params, sound),
+            counter: counters::mark(cx, &fields, &params, sound),
             params,
         };
         if sound {
@@ -73,6 +73,9 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
         }
         events.rows.push(Row { event, sound });
     }
+    let (counters, sound) = counters::counters(cx, file, kinds, &mut codes);
+    events.sound &= sound;
+    events.rows.extend(counters.into_iter().map(|event| Row { event, sound: true }));
     events.rows.sort_by_key(|row| row.event.code);
     let rows = events.rows.iter().enumerate();
     events.index = rows.map(|(index, row)| (row.event.name.clone(), index)).collect();
@@ -90,46 +93,5 @@ fn size(cx: &mut Check, fields: &Fields, event: &Event, measure: &Registry, plac
     if let Some(largest) = event.params.iter().max_by_key(|param| *param.wire_len(measure).end()) {
         let len = *largest.wire_len(measure).end();
         diagnostic.help(format!("{} alone takes up to {len}: make it shorter", quote(&largest.name)));
-    }
-}
-
-/// The codes so far.
-struct Codes {
-    seen: HashMap<u16, Range<usize>>,
-    /// The highest in the file, before or after.
-    highest: Option<i128>,
-    /// Whether the file writes codes in hexadecimal.
-    hexadecimal: bool,
-}
-
-const CODES: std::ops::RangeInclusive<i128> = 0..=u16::MAX as i128;
-
-impl Codes {
-    fn of_event(&mut self, cx: &mut Check, event: &Fields) -> u16 {
-        if !event.has("code") {
-            let diagnostic = cx.diags.error(event.span.clone(), format!("{} has no `code`", event.what));
-            self.propose(diagnostic);
-        }
-        let Some(code) = event.int(cx, "code", CODES) else { return 0 };
-        // It fits: it was checked.
-        let number = *code.get_ref() as u16;
-        if let Some(first) = self.seen.get(&number) {
-            let message = format!("the code {} of {} is taken", cx.quote(&code.span()), event.what);
-            let diagnostic = cx.diags.error(code.span(), message).label(first.clone(), "first used here");
-            self.propose(diagnostic);
-        } else {
-            self.seen.insert(number, code.span());
-        }
-        number
-    }
-
-    /// Codes grow: the code that an event once had never belongs to another, even if the event is
-    /// gone.
-    fn propose(&self, diagnostic: &mut Diagnostic) {
-        let next = self.highest.map_or(0, |highest| highest + 1);
-        if CODES.contains(&next) {
-            let next = if self.hexadecimal { format!("{next:#06x}") } else { next.to_string() };
-            diagnostic.help(format!("the next free code is {next}"));
-        }
     }
 }

@@ -127,6 +127,12 @@ impl<'a> Fields<'a> {
         (tables, all)
     }
 
+    /// Returns the tables of an array, if the key has one, without a report.
+    pub(super) fn any_tables(&self, key: &str) -> impl Iterator<Item = &'a DeTable<'a>> + use<'a> {
+        let array = self.table.get(key).and_then(|value| value.get_ref().as_array());
+        array.into_iter().flat_map(|array| array.iter()).filter_map(|element| element.get_ref().as_table())
+    }
+
     /// Reports a missing key.
     fn need(&self, cx: &mut Check, key: &str) {
         if !self.has(key) {

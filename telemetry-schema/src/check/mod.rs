@@ -5,7 +5,9 @@
 //! from a reported one.
 
 mod allows;
+mod codes;
 pub(crate) mod context;
+mod counters;
 mod emitters;
 mod events;
 mod fields;

@@ -114,7 +114,7 @@ impl Check<'_> {
             (format!("{role} `{text}` is defined twice"), "give each its own name".to_string())
         } else if first_name == text {
             (
-                format!("{role} `{text}` has the name of a {first_role}"),
+                format!("{role} `{text}` has the name of {} {first_role}", article(first_role)),
                 "kinds, types and events share one namespace".to_string(),
             )
         } else {
@@ -136,6 +136,10 @@ impl Check<'_> {
             Origin::Embedded => name.to_string(),
         }
     }
+}
+
+fn article(noun: &str) -> &'static str {
+    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
 /// The names in one table or list, to find duplicates.

@@ -104,7 +104,10 @@ pub(super) fn end_point<'a>(
         }
         return None;
     };
-    if !events.rows[index].event.used && cx.origin == Origin::File {
+    if events.rows[index].event.counter.is_some() && cx.origin == Origin::File {
+        let message = format!("`{name}`, the {key} of {}, is a counter", span.what);
+        cx.diags.error(text.span(), message).help("name an event that the program emits");
+    } else if !events.rows[index].event.used && cx.origin == Origin::File {
         let message = format!("event `{name}`, the {key} of {}, is retired", span.what);
         cx.diags
             .error(text.span(), message)

@@ -196,6 +196,10 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
     if let Some(time) = event.time.and_then(|time| event.params.get(time)) {
         let _ = writeln!(out, "time = {}", quoted(&time.name));
     }
+    if let Some(counter) = event.counter {
+        let (form, per) = (quoted(counter.form.name()), quoted(counter.per.name()));
+        let _ = writeln!(out, "counter = {{ form = {form}, per = {per} }}");
+    }
     if event.params.is_empty() {
         return;
     }

@@ -142,8 +142,41 @@ pub struct Event {
     /// Index of the parameter with the clock reading of the time that the event tells of, if that
     /// is not the time of its emission.
     pub time: Option<usize>,
+    /// The counter that the event samples. Such an event has no emitter: the program counts, and
+    /// the runtime emits samples.
+    pub counter: Option<Counter>,
     /// In wire order.
     pub params: Vec<Param>,
+}
+
+/// A number that the program counts, and that the runtime samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counter {
+    /// Whether it only grows.
+    pub form: CounterForm,
+    /// Whether each thread has its own.
+    pub per: CounterPer,
+}
+
+/// How the value of a counter changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CounterForm {
+    /// It only grows. The samples are `u64`.
+    #[default]
+    Monotonic,
+    /// It grows and shrinks. The samples are `i64`.
+    Gauge,
+}
+
+/// What has a value of a counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CounterPer {
+    /// The process has one value.
+    #[default]
+    Process,
+    /// Each thread has a value.
+    Thread,
 }
 
 /// One parameter of an event.
@@ -334,6 +367,56 @@ impl Clock {
     }
 }
 
+impl Counter {
+    /// Returns a counter.
+    pub const fn new(form: CounterForm, per: CounterPer) -> Counter {
+        Counter { form, per }
+    }
+
+    /// Returns the parameters of its samples: the thread, if each has a value, and the value.
+    pub(crate) fn params(self, unit: String) -> Vec<Param> {
+        let thread =
+            Param { doc: "the system's number of the thread".into(), ..Param::new("thread", Sort::U64) };
+        let (sort, doc) = match self.form {
+            CounterForm::Monotonic => (Sort::U64, "the sum so far"),
+            CounterForm::Gauge => (Sort::I64, "the value"),
+        };
+        // Viewers draw one curve for the process, so the values of threads are no such readings.
+        let is_counter = self.per == CounterPer::Process;
+        let value = Param { doc: doc.into(), unit, is_counter, ..Param::new("value", sort) };
+        match self.per {
+            CounterPer::Process => vec![value],
+            CounterPer::Thread => vec![thread, value],
+        }
+    }
+}
+
+impl CounterForm {
+    /// Every form.
+    pub const ALL: &[CounterForm] = &[CounterForm::Monotonic, CounterForm::Gauge];
+
+    /// Returns its word in a registry file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CounterForm::Monotonic => "monotonic",
+            CounterForm::Gauge => "gauge",
+        }
+    }
+}
+
+impl CounterPer {
+    /// Every choice.
+    pub const ALL: &[CounterPer] = &[CounterPer::Process, CounterPer::Thread];
+
+    /// Returns its word in a registry file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CounterPer::Process => "process",
+            CounterPer::Thread => "thread",
+        }
+    }
+}
+
 impl Event {
     /// Returns an event of a kind, without parameters and marks.
     pub fn new(name: impl Into<String>, code: u16, kind: usize) -> Event {
@@ -348,6 +431,7 @@ impl Event {
             replay: None,
             tracing: None,
             time: None,
+            counter: None,
             params: Vec::new(),
         }
     }

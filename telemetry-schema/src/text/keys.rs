@@ -2,7 +2,8 @@
 //! them.
 
 /// Of the file.
-pub const FILE: &[&str] = &["registry", "kinds", "presets", "types", "event", "span", "message", "allow"];
+pub const FILE: &[&str] =
+    &["registry", "kinds", "presets", "types", "event", "counter", "span", "message", "allow"];
 
 /// Of `[registry]`.
 pub const REGISTRY: &[&str] = &["name", "version", "doc"];
@@ -21,13 +22,19 @@ pub const VALUE: &[&str] = &["value", "doc"];
 
 /// Of an event.
 pub const EVENT: &[&str] =
-    &["name", "code", "always", "used", "kind", "doc", "replay", "tracing", "time", "params"];
+    &["name", "code", "always", "used", "kind", "doc", "replay", "tracing", "time", "counter", "params"];
 
 /// Of the mark `replay`.
 pub const REPLAY: &[&str] = &["action", "old", "pointer", "size", "align"];
 
 /// Of the mark `tracing`.
 pub const TRACING: &[&str] = &["target", "name", "at"];
+
+/// Of the mark `counter` of an event.
+pub const EVENT_COUNTER: &[&str] = &["form", "per"];
+
+/// Of a counter.
+pub const COUNTER: &[&str] = &["name", "code", "used", "kind", "form", "per", "unit", "doc"];
 
 /// Of a parameter.
 pub const PARAM: &[&str] =

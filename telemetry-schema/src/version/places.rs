@@ -59,7 +59,7 @@ impl Places {
                 }
             }
         }
-        for table in elements(root.get("event")) {
+        for table in elements(root.get("event")).chain(elements(root.get("counter"))) {
             let Some(code) = code(table) else { continue };
             let Some(name) = text_of(table, "name") else { continue };
             let thing = Thing::Event { name: name.get_ref().clone(), code };

@@ -13,6 +13,58 @@ fn the_canonical_form_is_as_reviewed() {
 }
 
 #[test]
+fn a_counter_is_an_event_of_samples() {
+    let counters = r#"
+[[counter]]
+name = "CacheHits"
+code = 0x90
+kind = "Arena"
+doc = "Hits of the cache"
+
+[[counter]]
+name = "Used"
+code = 0x91
+kind = "Arena"
+form = "gauge"
+per = "thread"
+unit = "bytes"
+doc = "Memory in use"
+"#;
+    let with = registry(&format!("{GC}{counters}"));
+    let text = with.to_toml();
+    let canonical = r#"
+[[event]]
+name = "CacheHits"
+code = 0x0090
+kind = "Arena"
+doc = "Hits of the cache"
+counter = { form = "monotonic", per = "process" }
+params = [
+{ name = "value", sort = "u64", counter = true, doc = "the sum so far" },
+]
+
+[[event]]
+name = "Used"
+code = 0x0091
+kind = "Arena"
+doc = "Memory in use"
+counter = { form = "gauge", per = "thread" }
+params = [
+{ name = "thread", sort = "u64", doc = "the system's number of the thread" },
+{ name = "value", sort = "i64", unit = "bytes", doc = "the value" },
+]
+"#;
+    assert!(text.contains(canonical), "{text}");
+    assert_eq!(registry(&text), with);
+    // A tool that does not know the mark reads the samples all the same. So does this one if a
+    // later version gives the mark another meaning.
+    let later = text.replace("per = \"thread\"", "per = \"processor\"");
+    let read = parse_embedded(&later).expect("a mark of another version does no harm");
+    assert_eq!(read.wire_form(), with.wire_form());
+    assert_eq!(read.events.iter().filter(|event| event.counter.is_some()).count(), 1);
+}
+
+#[test]
 fn layout_and_order_of_the_file_do_not_matter() {
     let windows = GC.replace('\n', "\r\n");
     let marked = format!("\u{feff}{GC}");

@@ -203,7 +203,7 @@ fn limits_are_those_of_the_code() {
         ("/$defs/event/properties/params/maxItems", limits::MAX_PARAMS as u64),
         ("/$defs/param/properties/max/maximum", limits::MAX_ELEMENTS.into()),
         ("/$defs/param/allOf/1/if/properties/max/minimum", u64::from(limits::MAX_RUN_LEN) + 1),
-        ("/$defs/param/properties/unit/maxLength", limits::MAX_UNIT_LEN as u64),
+        ("/$defs/unit/maxLength", limits::MAX_UNIT_LEN as u64),
         ("/$defs/CamelCase/maxLength", limits::MAX_NAME_LEN as u64),
         ("/$defs/snake_case/maxLength", limits::MAX_NAME_LEN as u64),
         ("/$defs/version_part/maximum", u32::MAX.into()),

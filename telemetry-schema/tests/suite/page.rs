@@ -8,7 +8,7 @@ use telemetry_schema::version::Rule;
 use telemetry_schema::{JSON_SCHEMA, Sort, limits};
 
 /// Headings of the page with a table of keys, each with its place in the schema.
-const SECTIONS: [(&str, &str); 13] = [
+const SECTIONS: [(&str, &str); 15] = [
     ("## The file", ""),
     ("## `[registry]`", "/properties/registry"),
     ("### `version`", "/$defs/version_table"),
@@ -18,7 +18,9 @@ const SECTIONS: [(&str, &str); 13] = [
     ("## `[[event]]`", "/$defs/event"),
     ("### `replay`", "/$defs/replay"),
     ("### `tracing`", "/$defs/tracing"),
+    ("### The mark `counter`", "/$defs/event_counter"),
     ("### `params`", "/$defs/param"),
+    ("## `[[counter]]`", "/$defs/counter"),
     ("## `[[span]]`", "/$defs/span"),
     ("## `[[message]]`", "/$defs/message"),
     ("## `[[allow]]`", "/$defs/allow"),

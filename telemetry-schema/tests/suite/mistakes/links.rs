@@ -19,6 +19,70 @@ pub(super) const LINKS: &[Mistake] = &[
     form("preset_not_text", &[("[types.Why]", "[presets]\ngc = [\"Pool\"]\n[types.Why]")]),
     form("preset_with_bitmap", &[("[types.Why]", "[presets]\ngc = \"Pool 0x4\"\n[types.Why]")]),
     form("preset_with_registry", &[("[types.Why]", "[presets]\ngc = \"gc:Pool\"\n[types.Why]")]),
+    // Counters.
+    form(
+        "counter_of_unknown_form",
+        &[(
+            "[[span]]",
+            "[[counter]]\nname = \"Hits\"\ncode = 0x90\nkind = \"Pool\"\nform = \"gage\"\ndoc = \"Hits\"\n[[span]]",
+        )],
+    ),
+    form(
+        "counter_per_unknown",
+        &[(
+            "[[span]]",
+            "[[counter]]\nname = \"Hits\"\ncode = 0x90\nkind = \"Pool\"\nper = \"fiber\"\ndoc = \"Hits\"\n[[span]]",
+        )],
+    ),
+    form(
+        "counter_with_unknown_key",
+        &[(
+            "[[span]]",
+            "[[counter]]\nname = \"Hits\"\ncode = 0x90\nkind = \"Pool\"\nalways = false\ndoc = \"Hits\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "counter_with_a_taken_code",
+        &[(
+            "[[span]]",
+            "[[counter]]\nname = \"Hits\"\ncode = 0x11\nkind = \"Pool\"\ndoc = \"Hits\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "counter_of_unknown_kind",
+        &[(
+            "[[span]]",
+            "[[counter]]\nname = \"Hits\"\ncode = 0x90\nkind = \"Pol\"\ndoc = \"Hits\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "counter_with_the_name_of_an_event",
+        &[(
+            "[[span]]",
+            "[[counter]]\nname = \"PoolInit\"\ncode = 0x90\nkind = \"Pool\"\ndoc = \"Hits\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "counter_with_a_reserved_name",
+        &[(
+            "[[span]]",
+            "[[counter]]\nname = \"Tracing\"\ncode = 0x90\nkind = \"Pool\"\ndoc = \"Hits\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "span_of_a_counter",
+        &[(
+            "[[span]]",
+            "[[counter]]\nname = \"Hits\"\ncode = 0x90\nkind = \"Pool\"\ndoc = \"Hits\"\n[[span]]\nname = \"Odd\"\nbegin = \"Hits\"\nend = \"TraceEnd\"\ndoc = \"Odd\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "event_that_counts_otherwise",
+        &[(
+            "[[span]]",
+            "[[event]]\nname = \"Hits\"\ncode = 0x90\nkind = \"Pool\"\ndoc = \"Hits\"\ncounter = { form = \"gauge\" }\nparams = [{ name = \"value\", sort = \"u64\" }]\n[[span]]",
+        )],
+    ),
     // Messages.
     meaning(
         "message_of_unknown_event",

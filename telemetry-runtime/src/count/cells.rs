@@ -1,0 +1,104 @@
+//! The cells of a thread for the counters of one registry: one number for each counter.
+//!
+//! Only the thread writes its cells, while any thread may read them. Their memory is never freed,
+//! so a reader needs no lock. When a thread ends, another one takes its cells over. It goes on from
+//! the numbers that it finds, so the sum over all cells stays what was counted.
+#![allow(unsafe_code)]
+
+use core::cell::Cell;
+use core::mem::size_of;
+use core::ptr::{null, null_mut};
+
+use crate::memory::block::PAGE;
+use crate::memory::registry::Registry;
+use crate::sys;
+use crate::sys::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// The head of the cells; the numbers are behind it.
+#[repr(C)]
+pub(crate) struct Cells {
+    /// The cells that were made before, of any registry.
+    pub(crate) next: AtomicPtr<Cells>,
+    pub(crate) registry: &'static Registry,
+    pub(crate) state: AtomicU32,
+    /// The system's number of the thread that counts here, or that did last.
+    pub(crate) thread: AtomicU64,
+    /// The other cells of the same thread. Only the thread uses this and the next field.
+    pub(crate) of_thread: Cell<*const Cells>,
+    pub(crate) local: Cell<*const Local>,
+}
+
+/// No thread counts here.
+pub(crate) const FREE: u32 = 0;
+/// A thread counts here.
+pub(crate) const TAKEN: u32 = 1;
+/// The thread has ended, and the values that it alone had are still to be sampled.
+pub(crate) const ENDED: u32 = 2;
+
+/// Where a thread finds its cells for a registry: a thread-local, which the macro makes.
+pub struct Local(Cell<*const AtomicU64>);
+
+// SAFETY: `next` and the numbers are atomic. The thread that has taken the cells is the only one
+// that uses `of_thread` and `local`.
+unsafe impl Sync for Cells {}
+
+impl Local {
+    /// Creates the thread-local of a thread that has not counted.
+    #[doc(hidden)]
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Local {
+        Local(Cell::new(null()))
+    }
+
+    /// Returns the number of a counter, or `None` if the thread has no cells yet.
+    #[inline(always)]
+    pub(crate) fn get(&self, index: usize) -> Option<&'static AtomicU64> {
+        let numbers = self.0.get();
+        // SAFETY: there is a number for each counter of the registry, and `index` is one of them.
+        // The memory is never freed.
+        (!numbers.is_null()).then(|| unsafe { &*numbers.add(index) })
+    }
+
+    /// Sets the cells of the thread.
+    pub(crate) fn set(&self, cells: Option<&'static Cells>) {
+        self.0.set(cells.map_or(null(), |cells| cells.numbers().as_ptr()));
+    }
+}
+
+impl Cells {
+    /// Makes cells for a registry, taken by no thread. Does not allocate.
+    pub(crate) fn make(registry: &'static Registry) -> Option<&'static Cells> {
+        let len = size_of::<Cells>() + size_of::<u64>() * registry.counters().len();
+        let at = sys::map(len.next_multiple_of(PAGE))?.cast::<Cells>();
+        // SAFETY: the memory is new, a page begins with it, and it is never unmapped. The numbers
+        // behind the head are zeros, which are valid.
+        unsafe {
+            at.write(Cells {
+                next: AtomicPtr::new(null_mut()),
+                registry,
+                state: AtomicU32::new(TAKEN),
+                thread: AtomicU64::new(0),
+                of_thread: Cell::new(null()),
+                local: Cell::new(null()),
+            });
+            Some(&*at)
+        }
+    }
+
+    /// Returns the numbers, one for each counter of the registry.
+    pub(crate) fn numbers(&self) -> &'static [AtomicU64] {
+        let first = core::ptr::from_ref(self).wrapping_add(1).cast::<AtomicU64>();
+        // SAFETY: `make` has left room for them behind the head, and the memory is never freed.
+        unsafe { core::slice::from_raw_parts(first, self.registry.counters().len()) }
+    }
+
+    /// Gives the cells back. What each thread counts for itself begins again at 0.
+    pub(crate) fn free(&self) {
+        for (number, def) in self.numbers().iter().zip(self.registry.counters()) {
+            if def.per_thread {
+                number.store(0, Ordering::Relaxed);
+            }
+        }
+        self.state.store(FREE, Ordering::Release);
+    }
+}

@@ -1,0 +1,127 @@
+//! The list of all cells, which has those of every thread and registry.
+#![allow(unsafe_code)]
+
+use core::cell::Cell;
+use core::ptr::{from_ref, null, null_mut};
+use std::thread::LocalKey;
+
+use crate::control::switches::{self as control, Listed};
+use crate::count::cells::{Cells, ENDED, FREE, Local, TAKEN};
+use crate::emit::thread;
+use crate::memory::registry::Registry;
+use crate::model::counter_def::CounterDef;
+use crate::run::state;
+use crate::sys;
+use crate::sys::atomic::{AtomicPtr, Ordering};
+
+/// The cells that were made last.
+static LAST: AtomicPtr<Cells> = AtomicPtr::new(null_mut());
+
+/// What a thread knows of its own cells.
+struct Own {
+    first: Cell<*const Cells>,
+    /// True during [`begin`].
+    begins: Cell<bool>,
+}
+
+std::thread_local! {
+    static OWN: Own = const { Own { first: Cell::new(null()), begins: Cell::new(false) } };
+}
+
+/// Gives the thread cells for the counters of a registry, and puts the registry into use. Returns
+/// false if that is impossible now: the run is over, the thread ends, or this code interrupts it
+/// here.
+pub(crate) fn begin(registry: &'static Registry, local: &'static LocalKey<Local>) -> bool {
+    if thread::has_ended() || OWN.with(|own| own.begins.replace(true)) {
+        return false;
+    }
+    let cells = match control::list(registry) {
+        Listed::Yes if thread::watch_end(release) => take(registry).or_else(|| make(registry)),
+        Listed::Yes | Listed::Later | Listed::No => None,
+    };
+    if let Some(cells) = cells {
+        cells.thread.store(sys::thread_id(), Ordering::Relaxed);
+        local.with(|local| {
+            cells.local.set(from_ref(local));
+            OWN.with(|own| cells.of_thread.set(own.first.replace(from_ref(cells))));
+            local.set(Some(cells));
+        });
+    }
+    OWN.with(|own| own.begins.set(false));
+    if cells.is_some() && registry.counters().iter().any(|def| registry.is_on(def.event)) {
+        // Last: to start a thread may call the program's allocator, which may count.
+        (registry.upcalls().begin_drain)();
+    }
+    cells.is_some()
+}
+
+/// Takes cells that another thread has left.
+fn take(registry: &'static Registry) -> Option<&'static Cells> {
+    all()
+        .filter(|cells| core::ptr::eq(cells.registry, registry))
+        .find(|cells| cells.state.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok())
+}
+
+/// Makes cells, and puts them into the list.
+fn make(registry: &'static Registry) -> Option<&'static Cells> {
+    let cells = Cells::make(registry)?;
+    let _ = LAST.fetch_update(Ordering::AcqRel, Ordering::Acquire, |last| {
+        cells.next.store(last, Ordering::Relaxed);
+        Some(from_ref(cells).cast_mut())
+    });
+    Some(cells)
+}
+
+/// Gives the cells of the thread back, at its end.
+fn release() {
+    each_own(|cells| {
+        let counters = cells.registry.counters();
+        let is_sampled = state::sample_interval().is_some()
+            && counters.iter().any(|def| def.per_thread && cells.registry.is_on(def.event));
+        match is_sampled {
+            true => cells.state.store(ENDED, Ordering::Release),
+            false => cells.free(),
+        }
+    });
+}
+
+/// Takes all cells from the thread, and hands each to a function.
+fn each_own(with: impl Fn(&'static Cells)) {
+    let mut next = OWN.with(|own| own.first.replace(null()));
+    // SAFETY: cells are never freed.
+    while let Some(cells) = unsafe { next.as_ref() } {
+        next = cells.of_thread.replace(null());
+        // SAFETY: the thread-local has no destructor, so it lasts as long as the thread, which is
+        // this one.
+        if let Some(local) = unsafe { cells.local.replace(null()).as_ref() } {
+            local.set(None);
+        }
+        with(cells);
+    }
+}
+
+/// Frees all cells, in the child of a fork. The other threads do not exist there, and its only
+/// thread takes cells again when it counts.
+pub(crate) fn reset_in_child() {
+    OWN.with(|own| own.begins.set(false));
+    each_own(Cells::free);
+    all().filter(|cells| cells.state.load(Ordering::Relaxed) != FREE).for_each(Cells::free);
+}
+
+/// Returns the cells of all threads and registries.
+pub(crate) fn all() -> impl Iterator<Item = &'static Cells> {
+    // SAFETY: the list contains only what `make` put there, which is never freed.
+    let get = |link: &AtomicPtr<Cells>| unsafe { link.load(Ordering::Acquire).as_ref() };
+    core::iter::successors(get(&LAST), move |cells: &&'static Cells| get(&cells.next))
+}
+
+/// Returns the value that the process has of a counter. A gauge has it in two's complement.
+pub(crate) fn sum(registry: &'static Registry, def: &CounterDef, index: usize) -> u64 {
+    counted(registry, index).wrapping_add(def.base.load(Ordering::Relaxed))
+}
+
+/// Returns what all threads have counted.
+pub(crate) fn counted(registry: &'static Registry, index: usize) -> u64 {
+    let cells = all().filter(|cells| core::ptr::eq(cells.registry, registry));
+    cells.fold(0, |sum, cells| sum.wrapping_add(cells.numbers()[index].load(Ordering::Relaxed)))
+}
