@@ -30,6 +30,11 @@ fn header_of_awkward_names() {
 }
 
 #[test]
+fn header_with_stacks() {
+    check("stacks", include_str!("../tests/stacks.toml"));
+}
+
+#[test]
 fn files_of_a_library() {
     let (one, other) = (
         registry("cache", include_str!("../tests/cache.toml")),

@@ -16,6 +16,7 @@ mod registry;
 mod spans;
 mod sql;
 mod stats;
+mod symbols;
 mod term;
 mod text;
 mod witness;

@@ -27,3 +27,18 @@ pub const USAGE_KIND: u8 = 4;
 
 /// The most bytes of the string of `Intern`.
 pub const MAX_STRING: usize = 4096;
+
+/// The code of `Stack`, which gives a call stack its number.
+pub const STACK: u16 = 16;
+
+/// The code of `Module`, a file of code in the process.
+pub const MODULE: u16 = 17;
+
+/// The most frames of `Stack`.
+pub const MAX_FRAMES: usize = 64;
+
+/// The most bytes of the path of `Module`.
+pub const MAX_PATH: usize = 1024;
+
+/// The most bytes of the build ID of `Module`.
+pub const MAX_BUILD_ID: usize = 64;

@@ -164,7 +164,7 @@ pub use load::file::{load, load_from, load_lock, lock_path};
 pub use model::naming::{NameBy, Named, Naming};
 pub use model::registry::{
     Clock, Count, Counter, CounterForm, CounterPer, Event, Kind, Message, MessagePart, Param, Preset,
-    Registry, Span, Type, TypeForm, TypeValue, Version,
+    Registry, Role, Span, Type, TypeForm, TypeValue, Version,
 };
 pub use model::replay::{Replay, ReplayAction, ReplayRole};
 pub use model::slots::Slots;

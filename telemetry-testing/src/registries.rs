@@ -8,7 +8,7 @@ use proptest::sample::{select, subsequence};
 use telemetry_schema::limits::{DEFAULT_RUN_LEN, MAX_EVENT_LEN, MAX_RUN_LEN};
 use telemetry_schema::{
     Clock, Count, Event, Kind, Message, NameBy, Named, Param, Preset, Registry, Replay, ReplayAction,
-    ReplayRole, Sort, Span, Tracing, TracingAt, Type, TypeForm, TypeValue, Version,
+    ReplayRole, Role, Sort, Span, Tracing, TracingAt, Type, TypeForm, TypeValue, Version,
 };
 
 /// Names of kinds, types and events: acronyms, digits, single letters.
@@ -57,6 +57,7 @@ pub fn registries() -> impl Strategy<Value = Registry> {
                 // Marks refer to the remaining parameters.
                 let event = &mut registry.events[index];
                 name_each_other(&mut event.params);
+                give_roles(&mut event.params);
                 event.replay = replay(&event.params, event.always);
                 event.tracing = tracing(event);
             }
@@ -147,6 +148,16 @@ fn name_each_other(params: &mut [Param]) {
     }
 }
 
+/// Makes a stack of each number that has no other mark, if its name has an even length.
+fn give_roles(params: &mut [Param]) {
+    for param in params {
+        let is_marked = !param.unit.is_empty() || param.is_counter || param.names.is_some();
+        if (param.sort, param.count) == (Sort::U32, Count::One) && !is_marked && param.name.len() % 2 == 0 {
+            param.role = Some(Role::Stack);
+        }
+    }
+}
+
 /// Makes a mark `tracing` of an event whose parameters can be fields.
 fn tracing(event: &Event) -> Option<Tracing> {
     let fits = |param: &Param| param.count == Count::One && param.sort != Sort::Bytes;
@@ -222,9 +233,11 @@ fn spans(events: &[Event]) -> Vec<Span> {
     for pair in used.windows(2) {
         let key = events[pair[0]].params.iter().find(|param| {
             param.count == Count::One
+                && param.role.is_none()
                 && !matches!(param.sort, Sort::F32 | Sort::F64)
                 && events[pair[1]].params.iter().any(|other| {
-                    (&other.name, other.sort, other.count) == (&param.name, param.sort, param.count)
+                    other.role.is_none()
+                        && (&other.name, other.sort, other.count) == (&param.name, param.sort, param.count)
                 })
         });
         let mut span = Span::new(&events[pair[0]].name, pair[0], pair[1]);

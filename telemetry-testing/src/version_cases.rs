@@ -226,6 +226,7 @@ pub const CASES: &[Case] = &[
         &[("unit = \"bytes\"", "unit = \"bytes\", counter = true")],
         &["counter-changed Evicted.size"],
     ),
+    median("a stack", &[("sort = \"u64\", doc", "sort = \"stack\", doc")], &["param-retyped Miss.hash"]),
     minor(
         "a parameter names another",
         &[(KEY, "{ name = \"key\", sort = \"string\", max = 80, names = \"hash\" },")],

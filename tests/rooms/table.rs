@@ -114,6 +114,7 @@ const CLI: &[Room] = &[
     ("registry", &["text", "term", "git"]),
     ("sql", &["text", "term", "input"]),
     ("witness", &["text", "term"]),
+    ("symbols", &["text", "term", "input"]),
     ("stats", &["text", "term", "input"]),
     ("spans", &["text", "term", "input"]),
     ("compare", &["text", "term", "input", "stats", "spans"]),

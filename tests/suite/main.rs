@@ -38,6 +38,7 @@ mod settings;
 mod signals;
 mod sinks;
 mod soak;
+mod stacks;
 #[cfg(unix)]
 mod starter;
 mod traceback;

@@ -1,7 +1,7 @@
 //! The emitters: for each event a macro, the typed function behind it, and the library's function.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-use telemetry_schema::{Clock, Count, CounterForm, CounterPer, Event, Param, Registry, Sort};
+use telemetry_schema::{Clock, Count, CounterForm, CounterPer, Event, Param, Registry, Role, Sort};
 
 use crate::output::types::integer;
 use crate::text::comment::{block, sentence};
@@ -111,7 +111,11 @@ fn doc(registry: &Registry, event: &Event) -> String {
             _ => String::new(),
         };
         let counter = if param.is_counter { ", a counter" } else { "" };
-        format!("  {name}: {} ({}{unit}{counter}{max})", param.doc, registry.sort_text(param))
+        let sort = match param.role {
+            Some(Role::Stack) => "stack, not an argument".to_owned(),
+            None => registry.sort_text(param),
+        };
+        format!("  {name}: {} ({sort}{unit}{counter}{max})", param.doc)
     }));
     block(&paragraphs)
 }
@@ -132,6 +136,9 @@ struct Parameter {
 
 fn parameter(registry: &Registry, event: &Event, param: &Param) -> Parameter {
     let (name, len) = names::param(event, param);
+    if param.role == Some(Role::Stack) {
+        return stack(event, &name);
+    }
     let one = value(registry, param.sort);
     let pointer =
         |item: &str| if item.ends_with('*') { format!("{item}const *") } else { format!("const {item} *") };
@@ -166,6 +173,18 @@ fn parameter(registry: &Registry, event: &Event, param: &Param) -> Parameter {
         all.names.push(len);
     }
     all
+}
+
+/// Returns a call stack. The caller does not pass it: the typed function finds where it is.
+fn stack(event: &Event, name: &str) -> Parameter {
+    let frame = names::beside(event, name, "frame");
+    Parameter {
+        raw: vec![format!("const void *{name}"), format!("const void *{frame}")],
+        taken: Vec::new(),
+        passed: vec!["telemetry_code_()".to_owned(), "TELEMETRY_FRAME_()".to_owned()],
+        names: Vec::new(),
+        checked: Vec::new(),
+    }
 }
 
 fn declared(ty: &str, name: &str) -> String {

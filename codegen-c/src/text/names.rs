@@ -44,17 +44,24 @@ pub(crate) fn constant(registry: &Registry, ty: &Type, value: &TypeValue) -> Str
 
 /// Returns the name of a parameter, and that of its length if it has one.
 pub(crate) fn param(event: &Event, param: &Param) -> (String, Option<String>) {
-    let is_taken = |name: &str| event.params.iter().any(|param| param.name == name);
-    let free = |mut name: String| {
-        while is_taken(&name) || WORDS.contains(&name.as_str()) {
-            name.push('_');
-        }
-        name
-    };
+    let free = |name: String| free(event, name);
     let name =
         if WORDS.contains(&param.name.as_str()) { free(param.name.clone()) } else { param.name.clone() };
     let has_length = param.sort.is_run() || matches!(param.count, Count::UpTo(_));
     (name, has_length.then(|| free(format!("{}_len", param.name))))
+}
+
+/// Returns the name of another argument of a parameter.
+pub(crate) fn beside(event: &Event, name: &str, what: &str) -> String {
+    free(event, format!("{name}_{what}"))
+}
+
+/// Returns a name that no parameter of the event has.
+fn free(event: &Event, mut name: String) -> String {
+    while event.params.iter().any(|param| param.name == name) || WORDS.contains(&name.as_str()) {
+        name.push('_');
+    }
+    name
 }
 
 /// Checks that all names are different, of all registries of one library.

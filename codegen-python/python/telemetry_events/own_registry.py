@@ -7,7 +7,7 @@ _RUNTIME_NAME = "telemetry"
 _RUNTIME_TOML = """\
 [registry]
 name = "telemetry"
-version = { major = 1, median = 0, minor = 3 }
+version = { major = 1, median = 0, minor = 4 }
 doc = "What the runtime says of itself, in every stream beside the program's own events"
 
 [kinds]
@@ -43,6 +43,15 @@ BeginDropped = { value = 5, doc = "its begin was dropped" }
 WrongThread = { value = 6, doc = "another thread began the pair, which has no key" }
 Nested = { value = 7, doc = "it interrupted its thread amid another message" }
 Busy = { value = 8, doc = "another thread was amid a message for too long" }
+
+[types.StackEnd]
+repr = "u8"
+doc = "Why the walk of a call stack ended"
+[types.StackEnd.values]
+Complete = { value = 1, doc = "it reached the first function of the thread" }
+NoFramePointer = { value = 2, doc = "a function has no frame pointer, so that its callers are unknown" }
+Limit = { value = 3, doc = "there are more than 64 functions" }
+Corrupt = { value = 4, doc = "a frame leads to a place that is none" }
 
 [[event]]
 name = "ControlChange"
@@ -131,5 +140,28 @@ params = [
 { name = "preemptions", sort = "u64", counter = true, doc = "context switches of threads that could run so far" },
 { name = "pool", sort = "u64", unit = "bytes", counter = true, doc = "memory of the pool in use" },
 { name = "lost", sort = "u64", counter = true, doc = "events that telemetry lost so far" },
+]
+
+[[event]]
+name = "Stack"
+code = 0x0010
+kind = "Label"
+doc = "A call stack got a number, which stands for it from then on in the session"
+params = [
+{ name = "number", sort = "u32", doc = "the number" },
+{ name = "end", sort = "StackEnd", doc = "why it ends where it does" },
+{ name = "frames", sort = "[addr]", doc = "where the code is: in the function that emits, then where each calling function goes on" },
+]
+
+[[event]]
+name = "Module"
+code = 0x0011
+kind = "Label"
+doc = "A file of code that is mapped into the process"
+params = [
+{ name = "base", sort = "addr", doc = "where its first byte is" },
+{ name = "end", sort = "addr", doc = "the address after its last mapping" },
+{ name = "build_id", sort = "bytes", max = 64, doc = "the build ID that the linker gave it; empty without one" },
+{ name = "path", sort = "string", doc = "the file" },
 ]
 """

@@ -15,8 +15,9 @@ use crate::text::count;
 
 const EXAMPLES: &str = "\
 Without --stacks and --by, the frames are nested spans, weighted by their self time. --stacks takes the call
-stacks in events: list parameters with the name `stack` or `frames`, such as GHC's stacks of cost centers and
-Mono's backtraces. The name of the event is their outermost frame. --by takes the values of parameters and
+stacks in events: parameters of the type `stack`, and lists with the name `stack` or `frames`, such as GHC's
+stacks of cost centers and Mono's backtraces. Functions of a `stack` have the names that the program's files
+give them. The name of the event is their outermost frame. --by takes the values of parameters and
 fields as frames. For both, the weight is the number of events, or the sum of --weight.
 Beyond 200,000 frames, rare stacks move to the frame `(other)`. With spans, --where selects spans, as in
 `telemetry spans`.

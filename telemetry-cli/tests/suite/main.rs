@@ -48,6 +48,8 @@ mod show;
 mod span_conditions;
 mod spans;
 mod sql;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod stacks;
 #[cfg(all(feature = "arrow", feature = "parquet"))]
 mod table_files;
 #[cfg(target_os = "linux")]
@@ -65,3 +67,8 @@ mod viewers;
 #[cfg(target_os = "linux")]
 #[telemetry::telemetry_event("tests/data/gc.toml")]
 pub mod gc_events {}
+
+/// Events with call stacks.
+#[cfg(target_os = "linux")]
+#[telemetry::telemetry_event("../tests/registries/stacks.toml")]
+pub mod stack_events {}

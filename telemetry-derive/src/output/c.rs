@@ -69,7 +69,7 @@ fn export(registry: &Registry, slots: &Slots, emitter: &CEmitter<'_>) -> TokenSt
     let CEmitter { event, index, name, bit, site, heard } = emitter;
     let params = event.params.iter().enumerate();
     let all: Vec<CArgument> =
-        params.map(|(at, param)| c_argument(registry, param, slots.number(*index, at))).collect();
+        params.map(|(at, param)| c_argument(registry, param, bit, slots.number(*index, at))).collect();
     let arguments: Vec<TokenStream> = all
         .iter()
         .flat_map(|argument| argument.arguments.iter().map(|(name, ty)| quote!(#name: #ty)))

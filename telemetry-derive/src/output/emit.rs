@@ -16,7 +16,7 @@ use crate::output::scopes::{self, ScopeEmitter, Scopes};
 use crate::parts::docs;
 use crate::parts::names::{exported, ident};
 use crate::parts::probes::{Caller, probe};
-use crate::parts::signature::{Signature, signature};
+use crate::parts::signature::{Signature, passed, signature};
 use crate::parts::sorts::{Argument, argument, delta_in};
 
 /// Generates the emitters of a registry, for a module at `at`; with `c` those for C, too.
@@ -150,7 +150,7 @@ impl<'r> Emitter<'r> {
             .params
             .iter()
             .enumerate()
-            .map(|(at, param)| argument(registry, param, slots.number(index, at)))
+            .map(|(at, param)| argument(registry, param, bit, slots.number(index, at)))
             .collect();
         let site = site(event.kind);
         let code = Literal::u16_unsuffixed(event.code);
@@ -202,6 +202,7 @@ fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream 
     let (takes, list) = docs::arguments(registry, event, name);
     let opens = arguments.iter().filter_map(|argument| argument.check.open());
     let zeros = opens.map(|_| Literal::u8_unsuffixed(0));
+    let params = passed(params, arguments).map(|(name, _)| name);
     quote! {
         { [crate::#at] #doc #exported #name #always #bit #channel [#(#params)*] [#(#zeros)*] #takes #list }
     }
@@ -224,7 +225,8 @@ fn parameters(used: &[Emitter<'_>]) -> TokenStream {
 /// signature, and do not record.
 fn typed(emitter: &Emitter<'_>) -> TokenStream {
     let Emitter { name, params, arguments, .. } = emitter;
-    let shown = arguments.iter().map(|argument| &argument.shown);
+    let names = passed(params, arguments).map(|(name, _)| name);
+    let shown = passed(params, arguments).map(|(_, argument)| &argument.shown);
     let lowered = arguments.iter().map(|argument| &argument.lowered);
     let Signature { generics, takes, bounds } = signature(params, arguments);
     quote! {
@@ -235,7 +237,7 @@ fn typed(emitter: &Emitter<'_>) -> TokenStream {
         }
 
         #[cfg(rust_analyzer)]
-        pub fn #name(#(#params: #shown),*) {}
+        pub fn #name(#(#names: #shown),*) {}
     }
 }
 

@@ -4,7 +4,7 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use syn::Ident;
-use telemetry_schema::{Event, Param, Registry, Sort, TracingAt, TypeForm};
+use telemetry_schema::{Event, Param, Registry, Role, Sort, TracingAt, TypeForm};
 
 use crate::output::messages::Heard;
 use crate::parts::names::ident;
@@ -37,12 +37,21 @@ fn mapping(registry: &Registry, emitter: &MappedEmitter<'_>) -> Option<TokenStre
     let mark = event.tracing.as_ref()?;
     let (target, called, at_close) = (&mark.target, &mark.name, mark.at == TracingAt::Close);
     let (of, text, always) = (&registry.name, &event.name, event.always);
-    let names: Vec<Ident> = event.params.iter().map(|param| ident(&param.name)).collect();
-    let params = event.params.iter().map(|param| {
+    // What has a role is no field: the runtime finds it.
+    let fields = || event.params.iter().filter(|param| param.role.is_none());
+    let names: Vec<Ident> = fields().map(|param| ident(&param.name)).collect();
+    let passed = event.params.iter().map(|param| {
+        let name = ident(&param.name);
+        match param.role {
+            None => quote!(#name),
+            Some(Role::Stack) => quote!(rt::stack(&REGISTRY, #bit)),
+        }
+    });
+    let params = fields().map(|param| {
         let (name, sort) = (&param.name, registry.sort_text(param));
         quote!((#name, #sort))
     });
-    let values = event.params.iter().zip(&names).enumerate().map(|(index, (param, name))| {
+    let values = fields().zip(&names).enumerate().map(|(index, (param, name))| {
         let (index, value) = (Literal::usize_suffixed(index), value(registry, param, name));
         quote!(let #name = #value.ok_or(#index)?;)
     });
@@ -60,7 +69,7 @@ fn mapping(registry: &Registry, emitter: &MappedEmitter<'_>) -> Option<TokenStre
                 let &[#(#names),*] = __values else { return rt::core::result::Result::Err(0usize) };
                 #(#values)*
                 if rt::is_on(#always, &MASK[#bit / 8], #bit) #wanted {
-                    record::#name(#(#names),*);
+                    record::#name(#(#passed),*);
                 }
                 rt::core::result::Result::Ok(())
             },

@@ -2,6 +2,7 @@
 //! returns is dropped.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -11,7 +12,7 @@ use telemetry_schema::{Event, Param, Registry, Span, snake_case};
 use crate::output::messages::Heard;
 use crate::parts::docs;
 use crate::parts::names::{exported, ident};
-use crate::parts::signature::{Signature, signature};
+use crate::parts::signature::{Signature, passed, signature};
 use crate::parts::sorts::Argument;
 
 /// What a scope needs of an emitter.
@@ -102,15 +103,18 @@ fn macro_(registry: &Registry, at: &Path, scope: &Scope<'_>) -> TokenStream {
     let zeros = opens.map(|_| Literal::u8_unsuffixed(0));
     let end_name = end.name;
     // A parameter of both events would be two arguments of one name.
-    let ends: Vec<Ident> = end
-        .params
-        .iter()
-        .map(|param| if params.contains(param) { format_ident!("end_{param}") } else { param.clone() })
-        .collect();
-    let (before, key, after) = match *keys {
-        Some((_, at)) => (&ends[..at], quote!(key key), &ends[at + 1..]),
-        None => (&ends[..], quote!(_key), &[][..]),
+    let named = |param: &Ident| {
+        if params.contains(param) { format_ident!("end_{param}") } else { param.clone() }
     };
+    let ends = |range: Range<usize>| -> Vec<Ident> {
+        passed(&end.params[range.clone()], &end.arguments[range]).map(|(name, _)| named(name)).collect()
+    };
+    let count = end.params.len();
+    let (before, key, after) = match *keys {
+        Some((_, at)) => (ends(0..at), quote!(key key), ends(at + 1..count)),
+        None => (ends(0..count), quote!(_key), Vec::new()),
+    };
+    let params = passed(params, arguments).map(|(name, _)| name);
     let method = ident(&snake_case(&span.name));
     let extra: Vec<&Param> = rest(end.event, keys.map(|(_, at)| at)).collect();
     let doc = doc(registry, scope, &extra);
@@ -127,7 +131,8 @@ fn macro_(registry: &Registry, at: &Path, scope: &Scope<'_>) -> TokenStream {
 
 /// Returns the parameters of the end that a scope takes: all but the key.
 fn rest(end: &Event, key: Option<usize>) -> impl Iterator<Item = &Param> {
-    end.params.iter().enumerate().filter(move |(at, _)| Some(*at) != key).map(|(_, param)| param)
+    let is_taken = move |(at, param): &(usize, &Param)| Some(*at) != key && param.role.is_none();
+    end.params.iter().enumerate().filter(is_taken).map(|(_, param)| param)
 }
 
 fn doc(registry: &Registry, scope: &Scope<'_>, extra: &[&Param]) -> String {
@@ -145,10 +150,11 @@ fn doc(registry: &Registry, scope: &Scope<'_>, extra: &[&Param]) -> String {
             end.name
         );
     }
-    if !begin.params.is_empty() || !extra.is_empty() {
+    let begins = || begin.params.iter().filter(|param| param.role.is_none());
+    if begins().next().is_some() || !extra.is_empty() {
         text += "\n";
     }
-    for param in begin.params.iter().chain(extra.iter().copied()) {
+    for param in begins().chain(extra.iter().copied()) {
         text += &format!("\n- `{}`: {}", param.name, docs::param(registry, param));
     }
     text
@@ -161,7 +167,8 @@ fn begin(scope: &Scope<'_>) -> TokenStream {
     let name = ident(&snake_case(&span.name));
     let is_keyed = format_ident!("{name}_is_keyed");
     let has_key = keys.is_some();
-    let shown = arguments.iter().map(|argument| &argument.shown);
+    let names = passed(params, arguments).map(|(name, _)| name);
+    let shown = passed(params, arguments).map(|(_, argument)| &argument.shown);
     let lowered = arguments.iter().map(|argument| &argument.lowered);
     let Signature { generics, takes, bounds } = signature(params, arguments);
     let (key, ty) = match *keys {
@@ -181,7 +188,7 @@ fn begin(scope: &Scope<'_>) -> TokenStream {
         }
 
         #[cfg(rust_analyzer)]
-        pub fn #name(#(#params: #shown),*) {}
+        pub fn #name(#(#names: #shown),*) {}
 
         pub const #is_keyed: bool = #has_key;
     }

@@ -43,6 +43,11 @@ fn functions_for_c() {
 }
 
 #[test]
+fn stacks_that_no_caller_passes() {
+    insta::assert_snapshot!(expand(include_str!("../../tests/stacks.toml"), "\"events.toml\", c"));
+}
+
+#[test]
 fn messages_and_what_posts_them() {
     insta::assert_snapshot!(expand(include_str!("../../tests/messages.toml"), "\"events.toml\""));
 }

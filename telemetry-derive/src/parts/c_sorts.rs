@@ -4,7 +4,7 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use syn::Ident;
-use telemetry_schema::{Count, Param, Registry, Sort, TypeForm};
+use telemetry_schema::{Count, Param, Registry, Role, Sort, TypeForm};
 
 use crate::parts::names::ident;
 use crate::parts::sorts::{conversion, delta_in, encoded, plain, rotated};
@@ -22,15 +22,35 @@ pub(crate) struct CArgument {
     pub(crate) typed: Option<TokenStream>,
 }
 
-/// Returns a parameter with its slot in the lane, if it has one.
-pub(crate) fn c_argument(registry: &Registry, param: &Param, slot: Option<u32>) -> CArgument {
+/// Returns a parameter of the event with a switch, with its slot in the lane, if it has one.
+pub(crate) fn c_argument(
+    registry: &Registry,
+    param: &Param,
+    switch: &Literal,
+    slot: Option<u32>,
+) -> CArgument {
     let name = ident(&param.name);
+    if param.role == Some(Role::Stack) {
+        return stack(registry, param, name, switch);
+    }
     match (param.count, param.sort) {
         (Count::One, Sort::String) => run(param, &name, &quote!(text), &quote!(Text)),
         (Count::One, Sort::Bytes) => run(param, &name, &quote!(bytes), &quote!(Bytes)),
         (Count::One, _) => one(registry, param, name, slot.unwrap_or_default()),
         (Count::Fixed(max), _) => list(registry, param, name, slot, max, false),
         (Count::UpTo(max), _) => list(registry, param, name, slot, max, true),
+    }
+}
+
+/// Returns a call stack: the places of the caller's code and of its frame, which the header's
+/// macro finds.
+fn stack(registry: &Registry, param: &Param, name: Ident, switch: &Literal) -> CArgument {
+    let (frame, place) = (frame(&name), quote!(*const rt::core::ffi::c_void));
+    CArgument {
+        arguments: vec![(name.clone(), place.clone()), (frame.clone(), place)],
+        bind: Some(quote!(let #name = rt::stack_at(&REGISTRY, #switch, #name, #frame);)),
+        field: encoded(registry, param.sort, &quote!(#name)),
+        typed: None,
     }
 }
 
@@ -119,6 +139,11 @@ fn list(
 /// underscores.
 pub(crate) fn length(name: &Ident) -> Ident {
     format_ident!("__{name}_len")
+}
+
+/// Returns the name of the argument with the frame of the caller.
+fn frame(name: &Ident) -> Ident {
+    format_ident!("__{name}_frame")
 }
 
 /// Generates the type of a value as C passes it, and as an array has it.

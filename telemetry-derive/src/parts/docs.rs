@@ -37,14 +37,15 @@ pub(crate) fn event(registry: &Registry, event: &Event) -> String {
 
 /// Returns how many arguments an emitter takes, and which: two parts of an error.
 pub(crate) fn arguments(registry: &Registry, event: &Event, name: &syn::Ident) -> (String, String) {
-    let names: Vec<&str> = event.params.iter().map(|param| param.name.as_str()).collect();
+    let passed = || event.params.iter().filter(|param| param.role.is_none());
+    let names: Vec<&str> = passed().map(|param| param.name.as_str()).collect();
     let takes = match names.len() {
         0 => format!("`{name}!` takes no arguments"),
         1 => format!("`{name}!` takes 1 argument"),
         count => format!("`{name}!` takes {count} arguments"),
     };
     let mut list = format!("\nhelp: write {name}!({})", names.join(", "));
-    for param in &event.params {
+    for param in passed() {
         list += &line(registry, param);
     }
     (takes, list)
@@ -61,7 +62,7 @@ pub(crate) fn wrong_scope(
         let names: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
         names.join(", ")
     };
-    let begins: Vec<&Param> = begin.params.iter().collect();
+    let begins: Vec<&Param> = begin.params.iter().filter(|param| param.role.is_none()).collect();
     let mut text = format!("`{name}!` takes the arguments of `{}`", begin.name);
     let mut call = names(&begins);
     if !extra.is_empty() {
@@ -95,7 +96,7 @@ pub(crate) fn field(registry: &Registry, param: &Param) -> String {
 
 /// Returns what an emitter's doc says about a parameter.
 pub(crate) fn param(registry: &Registry, param: &Param) -> String {
-    let sort = registry.sort_text(param);
+    let sort = param.role.map_or_else(|| registry.sort_text(param), |role| role.name().to_string());
     let unit = if param.unit.is_empty() { String::new() } else { format!(", in {}", param.unit) };
     let align =
         if param.align > 1 { format!(", as a rule a multiple of {}", param.align) } else { String::new() };

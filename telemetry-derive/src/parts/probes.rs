@@ -32,6 +32,8 @@ pub(crate) fn probe(registry: &Registry, event: &Event, caller: Caller) -> Token
 fn arguments(registry: &Registry, param: &Param, caller: Caller) -> Vec<TokenStream> {
     let name = ident(&param.name);
     match (param.count, caller) {
+        // The place of the caller's code, before its stack has a number.
+        (Count::One, Caller::C) if param.role.is_some() => vec![quote!(["8" whole #name])],
         (Count::One, _) if !param.sort.is_run() => vec![one(registry, param.sort, &quote!(#name), caller)],
         (_, Caller::Rust) => vec![quote!(["8" whole #name.as_ptr()]), quote!(["8" whole #name.len()])],
         (Count::Fixed(count), Caller::C) => {

@@ -16,9 +16,18 @@ pub(crate) struct Signature {
     pub(crate) bounds: Option<TokenStream>,
 }
 
+/// Returns the arguments that callers pass, with the names of their parameters.
+pub(crate) fn passed<'a>(
+    params: &'a [Ident],
+    arguments: &'a [Argument],
+) -> impl Iterator<Item = (&'a Ident, &'a Argument)> {
+    params.iter().zip(arguments).filter(|(_, argument)| argument.is_passed)
+}
+
 /// Returns the signature of a function that takes the arguments of an emitter.
 pub(crate) fn signature(params: &[Ident], arguments: &[Argument]) -> Signature {
-    let types = arguments.iter().map(|argument| &argument.ty);
+    let names = passed(params, arguments).map(|(name, _)| name);
+    let types = passed(params, arguments).map(|(_, argument)| &argument.ty);
     let (mut lifetimes, mut generics, mut bounds) = (vec![], vec![], vec![]);
     for argument in arguments {
         if let Check::Given { lifetime, given, bound, .. } = &argument.check {
@@ -38,7 +47,7 @@ pub(crate) fn signature(params: &[Ident], arguments: &[Argument]) -> Signature {
     };
     Signature {
         generics: quote!(<#(#lifetimes,)* #(#generics),*>),
-        takes: quote!(#(#params: #types,)* #(_: #opens,)* _: #last),
+        takes: quote!(#(#names: #types,)* #(_: #opens,)* _: #last),
         bounds,
     }
 }

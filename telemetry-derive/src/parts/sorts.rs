@@ -5,7 +5,7 @@
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Ident, Lifetime};
-use telemetry_schema::{Count, Encoding, Param, Registry, Sort};
+use telemetry_schema::{Count, Encoding, Param, Registry, Role, Sort};
 
 use crate::parts::names::ident;
 
@@ -23,6 +23,8 @@ pub(crate) struct Argument {
     pub(crate) record_ty: TokenStream,
     /// The `Fields` of the runtime.
     pub(crate) field: TokenStream,
+    /// True if the caller passes it. What has a role, the runtime finds.
+    pub(crate) is_passed: bool,
 }
 
 /// The generic part of a parameter. It lets the compiler's errors name the parameter.
@@ -53,10 +55,13 @@ struct Named {
     ty: TokenStream,
 }
 
-/// Returns a parameter with its slot in the lane, if it has one.
-pub(crate) fn argument(registry: &Registry, param: &Param, slot: Option<u32>) -> Argument {
+/// Returns a parameter of the event with a switch, with its slot in the lane, if it has one.
+pub(crate) fn argument(registry: &Registry, param: &Param, switch: usize, slot: Option<u32>) -> Argument {
     let name = ident(&param.name);
     let named = Named { ty: quote!(named::#name), name: name.clone() };
+    if let Some(role) = param.role {
+        return found(registry, role, switch, &named);
+    }
     let number = slot.unwrap_or_default();
     let slot = Literal::u32_unsuffixed(number);
     let (max, counted) = match param.count {
@@ -75,6 +80,7 @@ pub(crate) fn argument(registry: &Registry, param: &Param, slot: Option<u32>) ->
             lowered: quote!(#name),
             record_ty: quote!(&#shown),
             field: quote!(rt::Deltas::<_, _, #slot, #max, #counted>(&#name[..], #convert)),
+            is_passed: true,
         };
     }
     let element = plain(registry, param.sort);
@@ -83,6 +89,23 @@ pub(crate) fn argument(registry: &Registry, param: &Param, slot: Option<u32>) ->
     match counted {
         true => borrows(&named, &list, field),
         false => takes(&named, &list, Some(Lifetime::new(&format!("'__{name}"), Span::call_site())), field),
+    }
+}
+
+/// Returns a parameter that the runtime finds, in the function that calls the emitter.
+fn found(registry: &Registry, role: Role, switch: usize, Named { name, .. }: &Named) -> Argument {
+    let (ty, switch) = (plain(registry, role.sort()), Literal::usize_unsuffixed(switch));
+    let lowered = match role {
+        Role::Stack => quote!(rt::stack(&REGISTRY, #switch)),
+    };
+    Argument {
+        shown: ty.clone(),
+        ty: ty.clone(),
+        check: Check::Bound,
+        lowered,
+        record_ty: ty,
+        field: scalar(registry, role.sort(), &quote!(#name)),
+        is_passed: false,
     }
 }
 
@@ -124,6 +147,7 @@ fn word(Named { name, ty }: &Named, field: TokenStream) -> Argument {
         lowered: quote!(rt::Word::word(#name)),
         record_ty: quote!(u64),
         field,
+        is_passed: true,
     }
 }
 
@@ -138,6 +162,7 @@ fn address(Named { name, ty }: &Named, field: TokenStream) -> Argument {
         check: Check::Given { lifetime: None, given, open: Some(open), bound: quote!(#ty: #check) },
         record_ty: quote!(u64),
         field,
+        is_passed: true,
     }
 }
 
@@ -159,6 +184,7 @@ fn takes(
         check: Check::Given { lifetime, given, open: None, bound: quote!(#ty: #check) },
         record_ty: shown,
         field,
+        is_passed: true,
     }
 }
 
@@ -173,6 +199,7 @@ fn borrows(Named { name, ty }: &Named, target: &TokenStream, field: TokenStream)
         check: Check::Given { lifetime: None, given, open: None, bound: quote!(#ty: #check) },
         record_ty: quote!(&#target),
         field,
+        is_passed: true,
     }
 }
 

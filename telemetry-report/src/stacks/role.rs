@@ -1,5 +1,6 @@
 //! Which parameter of an event is a stack, and the texts of its frames.
 
+use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_decode::{Event, Value};
 use telemetry_schema::{Count, Param};
 
@@ -21,6 +22,10 @@ pub struct StackRole {
 impl StackRole {
     /// Returns how the stacks of a type of event are taken, if it has some.
     pub fn of(event: &Event<'_>) -> Option<StackRole> {
+        if event.registry().name == RUNTIME_REGISTRY {
+            // Its events describe stacks of others.
+            return None;
+        }
         let params = &event.schema().params;
         let is_stack = |param: &Param| param.count != Count::One && NAMES.contains(&param.name.as_str());
         let stack = params.iter().position(is_stack)?;

@@ -1,10 +1,19 @@
-//! What the runtime itself reports: its registry, labels, marks, changed switches, samples of
-//! counters, the cost of an emission. Uses `count` and the rooms before it. It emits as a program
-//! does: with the macro. It never emits while it has a lock that an emission may need.
+//! What the runtime itself reports: its registry, labels, marks, call stacks, changed switches,
+//! samples of counters, the cost of an emission. Uses `count` and the rooms before it. It emits as
+//! a program does: with the macro. It never emits while it has a lock that an emission may need.
 
 pub(crate) mod labels;
 pub(crate) mod marks;
 pub(crate) mod overhead;
 pub(crate) mod registry;
 pub(crate) mod sample;
+#[cfg_attr(
+    not(all(
+        any(target_os = "linux", target_os = "android"),
+        any(target_arch = "x86_64", target_arch = "aarch64"),
+        not(miri)
+    )),
+    path = "no_stacks.rs"
+)]
+pub(crate) mod stacks;
 pub(crate) mod switches;

@@ -11,9 +11,11 @@ use crate::sys::Usage;
 #[telemetry_event("telemetry.toml", crate = "crate", at = "own::registry::events")]
 pub(crate) mod events {}
 
-pub(crate) use events::{ControlAction, ControlMask, MessageDrop};
+pub(crate) use events::{ControlAction, ControlMask, MessageDrop, StackEnd};
 
-pub(crate) use telemetry_format::own::{INTERN, LABEL_ADDRESS, LABEL_KIND, MAX_STRING, PROCESS};
+pub(crate) use telemetry_format::own::{
+    INTERN, LABEL_ADDRESS, LABEL_KIND, MAX_BUILD_ID, MAX_FRAMES, MAX_PATH, MAX_STRING, MODULE, PROCESS, STACK,
+};
 
 /// The most bytes of the message and of the file of `Panicked`.
 const MAX_PANIC: usize = 1024;

@@ -47,7 +47,7 @@ pub(crate) fn build_id() -> Option<&'static [u8]> {
 }
 
 /// Finds the build ID among the notes. Each note is: lengths of name and value, type, name, value.
-fn find(mut notes: &[u8], align: usize) -> Option<&[u8]> {
+pub(crate) fn find(mut notes: &[u8], align: usize) -> Option<&[u8]> {
     let align = if align == 8 { 8 } else { 4 };
     loop {
         let word = |at: usize| notes.get(at..at + 4)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));

@@ -17,6 +17,8 @@ mod library;
 #[cfg(all(unix, not(miri)))]
 mod machine;
 mod mapped;
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+pub(crate) mod maps;
 mod no_ring;
 mod notices;
 #[cfg(any(not(unix), miri))]
@@ -39,7 +41,7 @@ mod usage;
 mod wait;
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
-pub(crate) use build_id::build_id;
+pub(crate) use build_id::{build_id, find as find_build_id};
 #[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
 pub(crate) use cpuid::cpuid;
 pub(crate) use file_lock::lock_file;

@@ -48,6 +48,11 @@ impl<'a> Fields<'a> {
         self.table.contains_key(key)
     }
 
+    /// Returns the place of a key's value, if the key is there.
+    pub(super) fn place(&self, key: &str) -> Option<Range<usize>> {
+        self.table.get(key).map(Spanned::span)
+    }
+
     pub(super) fn text(&self, cx: &mut Check, key: &str) -> Option<Text<'a>> {
         self.get(cx, key, "a string", DeValue::as_str)
     }

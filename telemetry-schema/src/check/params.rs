@@ -1,13 +1,13 @@
 //! Rules about parameters.
 
-use crate::check::context::{Check, Text};
+use crate::check::context::{Check, Origin, Text};
 use crate::check::fields::Fields;
 use crate::check::names::{Once, Style};
 use crate::check::naming;
 use crate::check::naming::Marked;
 use crate::check::since::Appended;
 use crate::check::types::Types;
-use crate::model::registry::{Count, Param};
+use crate::model::registry::{Count, Param, Role};
 use crate::model::sort::Sort;
 use crate::text::diagnostic::{one_of, quote};
 use crate::text::keys;
@@ -61,7 +61,14 @@ pub(super) fn params(cx: &mut Check, event: &Fields, types: &mut Types) -> (Vec<
 /// whether its size is known.
 fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
     let key = type_key(cx, fields);
-    let sort = fields.need_text(cx, key).and_then(|text| sort(cx, fields, &text, types));
+    let text = fields.need_text(cx, key);
+    // A type of registry files alone: in a stream it is its number's type with a role.
+    let given = text.as_ref().and_then(|text| Role::from_text(text.get_ref()));
+    let sort = match given {
+        Some(role) => Some((role.sort(), Count::One)),
+        None => text.and_then(|text| sort(cx, fields, &text, types)),
+    };
+    let role = given.or_else(|| marked_role(cx, fields, sort));
     let mut param = Param {
         name: String::new(),
         sort: Sort::U64,
@@ -82,8 +89,17 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
         max_len: 0,
         names: None,
         numbers: String::new(),
+        role,
         since: None,
     };
+    if role.is_some() {
+        for key in ["unit", "counter", "names", "numbers"] {
+            if let Some(value) = fields.place(key) {
+                let message = format!("{} has `{key}`, but is a stack", fields.what);
+                cx.diags.error(value, message).help(format!("leave `{key}` out"));
+            }
+        }
+    }
     let Some((sort, count)) = sort else { return (param, false) };
     let mut sound = !matches!(sort, Sort::Named(index) if types.unsound.contains(&types.list[index].name));
     (param.sort, param.count) = (sort, count);
@@ -112,6 +128,35 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
         _ => param.max_len = max.unwrap_or(DEFAULT_RUN_LEN),
     }
     (param, sound)
+}
+
+/// Returns the role of a parameter that has the key `role`, as in the canonical form.
+fn marked_role(cx: &mut Check, fields: &Fields, sort: Option<(Sort, Count)>) -> Option<Role> {
+    // In a stream, a role that a later version knows does not affect the rest of its registry.
+    let noted = (cx.origin == Origin::Embedded).then(|| std::mem::take(&mut cx.diags));
+    let text = fields.text(cx, "role");
+    let role = text.and_then(|text| {
+        let Some(role) = Role::from_text(text.get_ref()) else {
+            let message = format!("unknown role {} of {}", quote(text.get_ref()), fields.what);
+            let help = format!("expected {}", one_of(Role::ALL.iter().map(|role| role.name())));
+            cx.diags.error(text.span(), message).help(help);
+            return None;
+        };
+        let (sort, count) = sort?;
+        if (sort, count) != (role.sort(), Count::One) {
+            let (name, of) = (role.name(), role.sort().name().unwrap_or_default());
+            let message = format!("{} has the role `{name}`, but is not a single `{of}`", fields.what);
+            cx.diags
+                .error(text.span(), message)
+                .help(format!("write `sort = \"{name}\"`, and leave `role` out"));
+            return None;
+        }
+        Some(role)
+    });
+    if let Some(noted) = noted {
+        cx.diags = noted;
+    }
+    role
 }
 
 /// Returns the key of the parameter type: `sort`, or its other name `type`.
@@ -222,11 +267,17 @@ fn elements(number: &str) -> Option<u32> {
 /// Returns the parameter type with a name.
 fn element(cx: &mut Check, fields: &Fields, text: &Text, name: &str, types: &mut Types) -> Option<Sort> {
     let sort = Sort::from_text(name).or_else(|| types.index.get(name).copied().map(Sort::Named));
+    if Role::from_text(name).is_some() {
+        let message = format!("the type {} of {} is an array of stacks", quote(text.get_ref()), fields.what);
+        cx.diags.error(text.span(), message).help("an event has one stack");
+        return None;
+    }
     let like_type = is_camel_case(name) && name.len() > 1;
     if sort.is_some() || cx.diags.is_full() || like_type && !types.readable {
         return sort;
     }
-    let sorts = || Sort::ALL.iter().filter_map(|sort| sort.name());
+    let roles = Role::ALL.iter().map(|role| role.name());
+    let sorts = || Sort::ALL.iter().filter_map(|sort| sort.name()).chain(roles.clone());
     let meant = nearest(name, types.list.iter().map(|ty| ty.name.as_str()).chain(sorts()));
     // An undefined type is one mistake, even if several parameters have it.
     if like_type && meant.is_none() && !types.noted.insert(name.to_string()) {

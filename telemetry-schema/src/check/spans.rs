@@ -161,6 +161,9 @@ pub(super) fn key_in_both<'a>(
     } else if in_begin.count != Count::One || matches!(in_begin.sort, Sort::F32 | Sort::F64) {
         let message = format!("the key {} of {} is an array or a float", quote(name), span.what);
         cx.diags.error(key.span(), message).help("a key is compared: use a number, a pointer or a string");
+    } else if [in_begin, in_end].iter().any(|param| param.role.is_some()) {
+        let message = format!("the key {} of {} is a stack", quote(name), span.what);
+        cx.diags.error(key.span(), message).help("each event has its own stack: use a number or a pointer");
     } else {
         return Some(in_begin.sort);
     }

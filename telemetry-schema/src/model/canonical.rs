@@ -225,6 +225,9 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
         if !param.numbers.is_empty() {
             let _ = write!(out, ", numbers = {}", quoted(&param.numbers));
         }
+        if let Some(role) = param.role {
+            let _ = write!(out, ", role = {}", quoted(role.name()));
+        }
         if let Some(since) = param.since {
             let _ = write!(out, ", since = \"{since}\"");
         }

@@ -207,11 +207,22 @@ pub struct Param {
     /// The space of its values' numbers, if they are shown with their strings. Empty without such a
     /// mark. See [`Param::number_space`].
     pub numbers: String,
+    /// What its number stands for, if that is something that the runtime gives.
+    pub role: Option<Role>,
     /// The version of the registry in which it was appended to its event: streams of older versions
     /// do not have it. `None` for a parameter that the event always had. It is at most the
     /// registry's version, and of the same major. All parameters after it have one too, none of
     /// them lower.
     pub since: Option<Version>,
+}
+
+/// What the number of a parameter stands for. The caller of the emitter does not pass it: the
+/// runtime finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The call stack of the emitter, which an event `Stack` of the runtime describes. A registry
+    /// file writes it as the type `stack`, and the canonical form as a `u32` with `role = "stack"`.
+    Stack,
 }
 
 /// The number of values of a parameter.
@@ -447,6 +458,30 @@ impl Event {
     }
 }
 
+impl Role {
+    /// Every role.
+    pub const ALL: &[Role] = &[Role::Stack];
+
+    /// Returns the name, which is also that of the type in a registry file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Stack => "stack",
+        }
+    }
+
+    /// Returns the role with a name.
+    pub fn from_text(text: &str) -> Option<Role> {
+        Role::ALL.iter().copied().find(|role| role.name() == text)
+    }
+
+    /// Returns the type that encodes the number.
+    pub const fn sort(self) -> Sort {
+        match self {
+            Role::Stack => Sort::U32,
+        }
+    }
+}
+
 impl Param {
     /// Returns a parameter of one value, without marks. A text has the default `max`.
     pub fn new(name: impl Into<String>, sort: Sort) -> Param {
@@ -461,6 +496,7 @@ impl Param {
             max_len: if sort.is_run() { DEFAULT_RUN_LEN } else { 0 },
             names: None,
             numbers: String::new(),
+            role: None,
             since: None,
         }
     }

@@ -38,7 +38,7 @@ pub const COUNTER: &[&str] = &["name", "code", "used", "kind", "form", "per", "u
 
 /// Of a parameter.
 pub const PARAM: &[&str] =
-    &["name", "sort", "type", "max", "align", "unit", "counter", "names", "numbers", "since", "doc"];
+    &["name", "sort", "type", "max", "align", "unit", "counter", "names", "numbers", "role", "since", "doc"];
 
 /// Of a span.
 pub const SPAN: &[&str] = &["name", "begin", "end", "key", "named_by", "pause", "doc"];

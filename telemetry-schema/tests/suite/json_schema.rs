@@ -3,7 +3,7 @@
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use telemetry_schema::version::Rule;
-use telemetry_schema::{Clock, JSON_SCHEMA, Sort, keys, limits};
+use telemetry_schema::{Clock, JSON_SCHEMA, Role, Sort, keys, limits};
 use toml::de::{DeTable, DeValue};
 
 use crate::mistakes::mistakes;
@@ -162,7 +162,13 @@ fn sorts_are_those_of_the_list() {
         let expected = texts(wanted);
         same_words(&words(&schema, place), expected.iter().map(String::as_str));
     };
-    enumerated("/$defs/plain_sort/enum", |_| true);
+    let roles = Role::ALL.iter().map(|role| role.name());
+    let plain = texts(|_| true);
+    same_words(
+        &words(&schema, "/$defs/plain_sort/enum"),
+        plain.iter().map(String::as_str).chain(roles.clone()),
+    );
+    same_words(&words(&schema, "/$defs/param/properties/role/enum"), roles);
     enumerated("/$defs/run_sort/enum", |sort| sort.is_run());
     enumerated("/$defs/counter_sort/enum", |sort| sort.is_number());
     enumerated("/$defs/type/properties/repr/enum", |sort| sort.int_range().is_some());

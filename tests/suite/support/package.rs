@@ -171,6 +171,17 @@ impl Workspace {
         self.link(program, &settings.join(" ").replace(['"', '/'], ""))
     }
 
+    /// Builds a program whose own code, and not that of its dependencies, has these options of the
+    /// compiler. Returns its path. The program is named as its package.
+    pub(crate) fn compile_with(&self, options: &[&str], program: &str) -> PathBuf {
+        let _alone = lock();
+        let mut cargo = self.cargo("rustc", "target");
+        cargo.args(["--package", program, "--bin", program, "--"]).args(options);
+        let output = cargo.output().expect("cargo runs");
+        assert!(output.status.success(), "{}", said(&output));
+        self.link(program, &options.concat())
+    }
+
     /// The path of a program.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         let _alone = lock();

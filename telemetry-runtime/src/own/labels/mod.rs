@@ -6,10 +6,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::store::{Lock, Position};
+pub(crate) use self::store::{Lock, Position, Slot, Store};
+pub(crate) use self::table::Table;
 use telemetry_format::{Header, Label};
 
-use self::store::{MAX_BLOCKS, Store};
+use self::store::MAX_BLOCKS;
 use crate::control::switches as control;
 use crate::model::values::Address;
 use crate::model::variety::VARIETY;
@@ -115,6 +116,11 @@ pub(crate) fn parts(position: &mut Position) -> impl Iterator<Item = (Header, &'
 #[cfg(all(unix, not(miri)))]
 pub(crate) fn bytes() -> usize {
     parts(&mut Position::default()).map(|(_, payload)| payload.len()).sum()
+}
+
+/// Returns the lane, for call stacks, if something can be recorded.
+pub(crate) fn lane() -> Option<&'static Store> {
+    is_ready().then_some(&STORE)
 }
 
 /// Begins a new session. In the child of a fork it has the labels of the parent.

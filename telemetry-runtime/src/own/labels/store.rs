@@ -34,6 +34,20 @@ const PREFIX: usize = 3 + MAX_VARINT;
 
 const _: () = assert!(PREFIX + 2 * MAX_VARINT + own::MAX_STRING <= CAPACITY);
 
+/// A delta slot of the lane: the last value of a parameter in the open block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Slot {
+    /// Of `LabelAddress`.
+    Address,
+    /// Of `Stack`: the first frame.
+    Frames,
+    /// Of `Module`.
+    Base,
+    End,
+}
+
+const SLOTS: usize = 4;
+
 /// The lane, and the table of its strings.
 pub(crate) struct Store {
     /// The lock for appending.
@@ -50,9 +64,9 @@ pub(crate) struct Store {
     seed: AtomicU64,
     /// The last number that was assigned.
     labels: AtomicU64,
-    /// The time of the last event, and the last labeled address of the open block.
+    /// The time of the last event, and the delta slots of the open block.
     time: AtomicU64,
-    address: AtomicU64,
+    slots: [AtomicU64; SLOTS],
     lost_pool: AtomicU64,
     lost_reentrant: AtomicU64,
     truncated: AtomicU64,
@@ -82,7 +96,7 @@ impl Store {
             seed: AtomicU64::new(0),
             labels: AtomicU64::new(0),
             time: AtomicU64::new(0),
-            address: AtomicU64::new(0),
+            slots: [const { AtomicU64::new(0) }; SLOTS],
             lost_pool: AtomicU64::new(0),
             lost_reentrant: AtomicU64::new(0),
             truncated: AtomicU64::new(0),
@@ -120,7 +134,7 @@ impl Store {
             self.append(own::INTERN, 2 * MAX_VARINT + kept.len(), put)
         };
         let Some(location) = place() else {
-            self.lost_pool.fetch_add(1, Ordering::Relaxed);
+            self.count_full();
             return Label::NONE;
         };
         self.labels.store(label, Ordering::Relaxed);
@@ -135,18 +149,33 @@ impl Store {
     pub(crate) fn label(&self, address: u64, label: Label) {
         let Some(_lock) = self.lock() else { return self.count_reentrant() };
         let put = |out| {
-            let out = put::delta(out, self.address.load(Ordering::Relaxed), address);
+            let out = put::delta(out, self.slot(Slot::Address), address);
             put::unsigned(out, label.0)
         };
         match self.append(own::LABEL_ADDRESS, 2 * MAX_VARINT, put) {
-            Some(_) => self.address.store(address, Ordering::Relaxed),
-            None => _ = self.lost_pool.fetch_add(1, Ordering::Relaxed),
+            Some(_) => self.set_slot(Slot::Address, address),
+            None => self.count_full(),
         }
     }
 
     /// Counts a label that could not be made because this thread must not wait here.
     pub(crate) fn count_reentrant(&self) {
         self.lost_reentrant.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts an event for which there was no room.
+    pub(crate) fn count_full(&self) {
+        self.lost_pool.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the value of a slot in the open block.
+    pub(crate) fn slot(&self, slot: Slot) -> u64 {
+        self.slots[slot as usize].load(Ordering::Relaxed)
+    }
+
+    /// Sets a slot, after an event was appended. The caller has the lock.
+    pub(crate) fn set_slot(&self, slot: Slot, value: u64) {
+        self.slots[slot as usize].store(value, Ordering::Relaxed);
     }
 
     /// Returns the next part that a stream at `position` does not contain yet: its header, without
@@ -232,7 +261,12 @@ impl Store {
 
     /// Appends an event of at most `need` bytes after its time, and returns the location of these
     /// bytes. Returns `None` if there is no room. The caller has the lock.
-    fn append<'s>(&'s self, code: u16, need: usize, put: impl FnOnce(Room<'s>) -> Room<'s>) -> Option<u32> {
+    pub(crate) fn append<'s>(
+        &'s self,
+        code: u16,
+        need: usize,
+        put: impl FnOnce(Room<'s>) -> Room<'s>,
+    ) -> Option<u32> {
         let block = self.block_with(PREFIX + need)?;
         let (len, _) = block.committed();
         let last = self.time.load(Ordering::Relaxed);
@@ -270,7 +304,7 @@ impl Store {
         }
         let header = self.opening(index);
         self.time.store(header.base_ticks, Ordering::Relaxed);
-        self.address.store(0, Ordering::Relaxed);
+        self.slots.iter().for_each(|slot| slot.store(0, Ordering::Relaxed));
         self.state.store(0, Ordering::Relaxed);
         // SAFETY: the memory is new, has this length, and is never unmapped.
         let block = unsafe { Block::open(at, &header) };
@@ -343,7 +377,7 @@ impl Store {
         clock::ticks().max(self.time.load(Ordering::Relaxed))
     }
 
-    pub(super) fn lost(&self) -> Loss {
+    pub(crate) fn lost(&self) -> Loss {
         Loss {
             pool: self.lost_pool.load(Ordering::Relaxed),
             reentrant: self.lost_reentrant.load(Ordering::Relaxed),
@@ -362,7 +396,7 @@ fn map() -> Option<NonNull<u8>> {
 pub(crate) type Lock<'s> = SpinGuard<'s>;
 
 /// Where the bytes of an event go. The caller has made sure that they fit.
-struct Room<'b>(&'b mut [u8]);
+pub(crate) struct Room<'b>(&'b mut [u8]);
 
 impl Put for Room<'_> {
     fn array<const N: usize>(self, bytes: [u8; N]) -> Self {

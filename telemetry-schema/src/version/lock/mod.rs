@@ -94,7 +94,8 @@ fn value(value: &TypeValue) -> LockValue {
 fn event(registry: &Registry, event: &Event) -> LockEvent {
     let params = event.params.iter().map(|param| LockParam {
         name: param.name.clone(),
-        sort: registry.sort_text(param),
+        // With another role, the same number means something else.
+        sort: param.role.map_or_else(|| registry.sort_text(param), |role| role.name().to_string()),
         max: param.max(),
         align: param.align,
         unit: param.unit.clone(),

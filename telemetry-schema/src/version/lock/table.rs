@@ -109,7 +109,7 @@ items! {
     /// A parameter.
     LockParam is "param" {
         name: String = word(SNAKE, "the name of a parameter"),
-        /// As [`crate::Registry::sort_text`] writes it.
+        /// As [`crate::Registry::sort_text`] writes it, or the name of its [`crate::Role`].
         sort: String = word(TEXT, "a sort"),
         /// As in [`crate::Param::max`].
         max: Option<u32> = optional("max=", number(), "a number"),

@@ -1,0 +1,111 @@
+//! The cost of an event with a call stack, as a ratio to the floor F:
+//! `RUSTFLAGS="-C force-frame-pointers=yes" cargo bench --bench stacks`.
+//!
+//! With `--count FRAMES EVENTS` it only emits, for a tool that counts instructions.
+
+#![allow(missing_docs, clippy::print_stdout)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+
+use common::{Goal, Row, floor, of_floor, table, time};
+use telemetry::telemetry_event;
+use telemetry_decode::{Reader, Value};
+
+#[telemetry_event("tests/registries/stacks.toml")]
+pub mod events {}
+
+const EVENTS: u64 = 300_000;
+const ROUNDS: usize = 9;
+
+/// Calls itself this often, and then the function.
+#[inline(never)]
+fn deeper(left: u64, work: &mut dyn FnMut()) {
+    match left {
+        0 => work(),
+        _ => deeper(left - 1, work),
+    }
+    black_box(left);
+}
+
+#[inline(never)]
+fn telemetry_hot_loop(n: u64) {
+    for i in 0..n {
+        events::reached!(i);
+    }
+}
+
+/// Emits under this many further frames.
+fn emit(further: u64, n: u64) {
+    deeper(further, &mut || telemetry_hot_loop(n));
+}
+
+/// The number of frames of each stack, in the order of their numbers, as a stream has them.
+fn lengths() -> Vec<u64> {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    telemetry::recorder::snapshot(file.path()).expect("a snapshot");
+    let mut events = Reader::open(file.path()).and_then(Reader::events).expect("a stream");
+    let mut lengths = BTreeMap::new();
+    while let Some(event) = events.next().expect("a stream") {
+        if event.name() == "Stack"
+            && let (Some(number), Some(Value::Array(frames))) = (event.value(0), event.value(2))
+        {
+            lengths.insert(number.as_u64(), frames.len() as u64);
+        }
+    }
+    lengths.into_values().collect()
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    telemetry::Config::new().record("all").buffer(1 << 20).start().expect("the first start");
+    emit(0, 1);
+    let least = lengths().first().copied().unwrap_or(0);
+    let frames = |frames: u64| frames.saturating_sub(least);
+    if let Some(at) = args.iter().position(|arg| arg == "--count") {
+        let number = |at: usize| args.get(at).and_then(|arg| arg.parse().ok()).unwrap_or(20);
+        return emit(frames(number(at + 1)), number(at + 2));
+    }
+    emit(frames(20), 1);
+    if lengths().last() != Some(&20) {
+        println!("SKIPPED: no frame pointers; help: RUSTFLAGS=\"-C force-frame-pointers=yes\"");
+        return;
+    }
+    let mut rows = vec![
+        Row::new("floor F", "ns", Goal::Less),
+        Row::new("a u64 and a stack of 10 frames", "F", Goal::Less),
+        Row::new("a u64 and a stack of 20 frames", "F", Goal::AtMost(5.0)),
+        Row::new("a u64 and a stack of 60 frames", "F", Goal::Less),
+        Row::new("a u64 and a new stack of 20 frames", "ns", Goal::Less),
+    ];
+    for round in 0..ROUNDS {
+        let of = |depth| of_floor(EVENTS, |n| emit(frames(depth), n));
+        let figures = [time(EVENTS, floor()), of(10), of(20), of(60), fresh(round as u64, frames(20))];
+        for (row, figure) in rows.iter_mut().zip(figures) {
+            row.add(figure, 1.0);
+        }
+    }
+    table(rows);
+}
+
+/// The time of a stack that is new, with a way of calls that no other has.
+fn fresh(round: u64, further: u64) -> f64 {
+    const WAYS: u64 = 1000;
+    time(WAYS, |n| (0..n).for_each(|way| branch(round * WAYS + way, further)))
+}
+
+/// Calls itself from one of two places, as the bits of `way` say.
+#[inline(never)]
+fn branch(way: u64, left: u64) {
+    match (left, way % 2) {
+        (0, _) => telemetry_hot_loop(1),
+        (_, 0) => branch(way / 2, left - 1),
+        _ => {
+            branch(way / 2, left - 1);
+            black_box(way);
+        }
+    }
+    black_box(left);
+}

@@ -1,0 +1,143 @@
+//! The stacks of all sessions, from the events `Stack` and `Module` of the runtime's registry.
+
+use std::rc::Rc;
+
+use hashbrown::HashMap;
+use telemetry_decode::{Event, Filter, Order, Value};
+
+use super::module::Module;
+use super::perf_map;
+use super::table::Table;
+use crate::input::inputs::{Inputs, cannot_read};
+use crate::term::ended::Failure;
+
+/// The name of the runtime's registry.
+const OWN: &str = telemetry_decode::names::RUNTIME_REGISTRY;
+
+/// What a walk that reached the first function has for its end. Others end early.
+const COMPLETE: u64 = 1;
+
+/// The outermost frames of stacks that end early, by the number of their end.
+const ENDS: [(u64, &str); 3] = [(2, "(no frame pointer)"), (3, "(more frames)"), (4, "(corrupt frame)")];
+
+/// The functions of the C library that call the first function of a program or a thread. There may
+/// be no frame pointers above them.
+const FIRST: [&str; 4] = ["__libc_start_call_main", "__libc_start_main", "start_thread", "_start"];
+
+/// All stacks of a stream.
+#[derive(Default)]
+pub(crate) struct Stacks {
+    sessions: HashMap<u64, Session>,
+}
+
+#[derive(Default)]
+struct Session {
+    /// The number of the end, and the addresses of the code, by number.
+    stacks: HashMap<u64, (u64, Box<[u64]>)>,
+    modules: Vec<Module>,
+    /// The functions at addresses that were asked for.
+    names: HashMap<u64, Rc<[String]>>,
+    compiled: Option<Table>,
+}
+
+impl Stacks {
+    /// Reads the stacks of inputs, if they can be read again.
+    pub(crate) fn of(inputs: &Inputs) -> Result<Stacks, Failure> {
+        let mut stacks = Stacks::default();
+        if inputs.are_files() {
+            let filter = Filter::default().registries([OWN]).kinds(["Label"]);
+            let mut events = inputs.events(Order::Stream, filter)?;
+            while let Some(event) = events.next().map_err(cannot_read)? {
+                stacks.take(&event);
+            }
+        }
+        Ok(stacks)
+    }
+
+    /// Takes a stack or a module from an event, if it has one.
+    pub(crate) fn take(&mut self, event: &Event<'_>) {
+        if event.registry().name != OWN {
+            return;
+        }
+        let number = |at: usize| event.value(at).and_then(|value| value.as_u64());
+        match event.name() {
+            "Stack" => {
+                let Some(Value::Array(frames)) = event.value(2) else { return };
+                let frames = frames.iter().filter_map(|frame| frame.as_u64()).collect();
+                if let (Some(stack), Some(end)) = (number(0), number(1)) {
+                    self.sessions.entry(event.session().id).or_default().stacks.insert(stack, (end, frames));
+                }
+            }
+            "Module" => {
+                let (Some(base), Some(end)) = (number(0), number(1)) else { return };
+                let (Some(Value::Bytes(id)), Some(Value::String(path))) = (event.value(2), event.value(3))
+                else {
+                    return;
+                };
+                let path = String::from_utf8_lossy(path.0).into_owned();
+                let session = self.sessions.entry(event.session().id).or_default();
+                let is_same =
+                    |module: &Module| (module.base, module.end) == (base, end) && module.path == path;
+                if !session.modules.iter().any(is_same) {
+                    session.modules.push(Module::new(base, end, id.to_vec(), path));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the functions of a stack of an event, the outermost first. What is not a function is
+    /// in parentheses.
+    pub(crate) fn frames(&mut self, event: &Event<'_>, stack: u64) -> Vec<String> {
+        let none = || vec!["(not recorded)".to_string()];
+        let Some(session) = self.sessions.get_mut(&event.session().id) else { return none() };
+        let Some((end, addresses)) = session.stacks.get(&stack).cloned() else { return none() };
+        let pid = event.session().facts.number("pid");
+        let mut frames = Vec::new();
+        for (at, address) in addresses.iter().enumerate() {
+            // A call may be the last instruction of its function, so that the place where it goes
+            // on is behind that.
+            let address = if at == 0 { *address } else { address.wrapping_sub(1) };
+            let names = session.functions(address, pid);
+            let own = if at == 0 { names.iter().take_while(|name| is_emitter(name)).count() } else { 0 };
+            // The last one is not inlined: it is the function that emits.
+            frames.extend_from_slice(&names[own.min(names.len().saturating_sub(1))..]);
+        }
+        let is_first = frames.last().is_some_and(|name| FIRST.contains(&name.as_str()));
+        if end != COMPLETE && !is_first {
+            let text =
+                ENDS.iter().find(|(number, _)| *number == end).map_or("(unknown end)", |(_, text)| text);
+            frames.push(text.to_string());
+        }
+        frames.reverse();
+        frames
+    }
+}
+
+/// Returns true for a function of the emitter, which is inlined into the one that emits.
+fn is_emitter(name: &str) -> bool {
+    name.starts_with("telemetry_runtime::own::stacks::") || name.contains("::__emit::")
+}
+
+impl Session {
+    /// Returns the functions at an address, the innermost first.
+    fn functions(&mut self, address: u64, pid: Option<u64>) -> Rc<[String]> {
+        if let Some(names) = self.names.get(&address) {
+            return names.clone();
+        }
+        let mut names = Vec::new();
+        // The last one: a module may have taken the place of another.
+        let is_in = |module: &&Module| (module.base..module.end).contains(&address);
+        match self.modules.iter().rfind(is_in) {
+            Some(module) => module.functions(address, |name| names.push(name)),
+            None => {
+                let compiled =
+                    self.compiled.get_or_insert_with(|| pid.map_or_else(Table::default, perf_map::of));
+                names.push(compiled.name(address).map_or_else(|| format!("{address:#x}"), str::to_string));
+            }
+        }
+        let names: Rc<[String]> = names.into();
+        self.names.insert(address, names.clone());
+        names
+    }
+}

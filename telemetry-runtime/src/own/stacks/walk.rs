@@ -1,0 +1,162 @@
+//! The walk from frame to frame: each frame has the address of the caller's frame, and after it the
+//! place where the caller goes on.
+//!
+//! On the thread's own stack, whose bounds are known, it reads memory directly, from the stack
+//! pointer upward. All of that is mapped as long as the thread runs, so that no frame can lead to a
+//! fault. On other stacks, of signal handlers and fibers, the system reads.
+#![allow(unsafe_code)]
+
+use core::arch::asm;
+
+use crate::own::registry::{MAX_FRAMES, StackEnd};
+use crate::own::stacks::bounds;
+use crate::sys::maps;
+
+/// A call stack.
+pub(crate) struct Walk {
+    frames: [u64; MAX_FRAMES],
+    len: usize,
+    pub(crate) end: StackEnd,
+}
+
+/// Returns the place of this code, and the frame of the function that it is inlined into. If that
+/// function has no frame, the register has a frame of one of its callers, or anything.
+#[inline(always)]
+pub(crate) fn here() -> (u64, u64) {
+    let (code, frame): (u64, u64);
+    // SAFETY: reads two registers.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        asm!("lea {}, [rip]", "mov {}, rbp", out(reg) code, out(reg) frame, options(nomem, nostack, preserves_flags));
+        #[cfg(target_arch = "aarch64")]
+        asm!("adr {}, .", "mov {}, x29", out(reg) code, out(reg) frame, options(nomem, nostack, preserves_flags));
+    }
+    (code, frame)
+}
+
+/// Returns the stack pointer, which is below the frames of all callers.
+#[inline(always)]
+fn stack_pointer() -> u64 {
+    let pointer: u64;
+    // SAFETY: reads a register.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+        #[cfg(target_arch = "aarch64")]
+        asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+    }
+    pointer
+}
+
+/// Walks from a frame. The first place is `code`.
+#[inline(always)]
+pub(crate) fn walk(code: u64, frame: u64) -> Walk {
+    let mut walk = Walk { frames: [0; MAX_FRAMES], len: 1, end: StackEnd::Limit };
+    walk.frames[0] = code;
+    let pointer = stack_pointer();
+    match bounds::top(pointer) {
+        Some(top) => walk.climb(frame, pointer, top),
+        None => walk.grope(frame),
+    }
+    walk
+}
+
+impl Walk {
+    #[cfg(test)]
+    pub(crate) fn of(frames: &[u64], end: StackEnd) -> Walk {
+        let mut walk = Walk { frames: [0; MAX_FRAMES], len: frames.len(), end };
+        walk.frames[..frames.len()].copy_from_slice(frames);
+        walk
+    }
+
+    /// Returns the places of the code, that of the emitter first. There is at least one.
+    #[inline(always)]
+    pub(crate) fn frames(&self) -> &[u64] {
+        &self.frames[..self.len.min(MAX_FRAMES)]
+    }
+
+    /// Ends the walk before the first place that is no code: what has led there was no frame.
+    pub(crate) fn cut(&mut self, mut is_code: impl FnMut(u64) -> bool) {
+        if let Some(wrong) = self.frames().iter().position(|&code| !is_code(code))
+            && wrong > 0
+        {
+            (self.len, self.end) = (wrong, StackEnd::NoFramePointer);
+        }
+    }
+
+    /// Walks up a stack that is mapped from `low` to `top`.
+    #[inline(always)]
+    fn climb(&mut self, mut frame: u64, mut low: u64, top: u64) {
+        let start = low;
+        loop {
+            if frame < low || frame > top - 16 || !frame.is_multiple_of(8) {
+                self.end = why(frame, start..top);
+                return;
+            }
+            let at = core::ptr::with_exposed_provenance::<[u64; 2]>(frame as usize);
+            // SAFETY: aligned, and inside the thread's own stack, above the stack pointer. Other
+            // code of this thread wrote there, and cannot do so meanwhile.
+            let [next, code] = unsafe { at.read_volatile() };
+            if !self.push(code) {
+                return;
+            }
+            // The stack grows downward, so frames of callers are higher. So the walk ends.
+            (low, frame) = (frame + 16, next);
+        }
+    }
+
+    /// Walks a stack of unknown bounds. One step may lead downward: from the stack of a signal
+    /// handler to that of the code that it interrupts.
+    #[cold]
+    #[inline(never)]
+    fn grope(&mut self, mut frame: u64) {
+        maps::quietly(|| {
+            let (mut low, mut has_jumped) = (0, false);
+            loop {
+                if frame == 0 || !frame.is_multiple_of(8) || frame < low && has_jumped {
+                    self.end = if frame == 0 { StackEnd::Complete } else { StackEnd::Corrupt };
+                    return;
+                }
+                has_jumped |= frame < low;
+                let mut bytes = [[0; 8]; 2];
+                if !maps::read_memory(frame, bytes.as_flattened_mut()) {
+                    self.end = StackEnd::NoFramePointer;
+                    return;
+                }
+                let [next, code] = bytes.map(u64::from_ne_bytes);
+                if !self.push(code) {
+                    return;
+                }
+                (low, frame) = (frame + 16, next);
+            }
+        });
+    }
+
+    /// Adds the place where a caller goes on. Returns false, and why, if the walk ends there.
+    #[inline(always)]
+    fn push(&mut self, code: u64) -> bool {
+        // Upper bits of an address sign it on some processors.
+        #[cfg(target_arch = "aarch64")]
+        let code = code & 0x0000_ffff_ffff_ffff;
+        if code == 0 {
+            self.end = StackEnd::Complete;
+            return false;
+        }
+        match self.frames.get_mut(self.len) {
+            Some(place) => *place = code,
+            // The end is the limit unless something else says so.
+            None => return false,
+        }
+        self.len += 1;
+        true
+    }
+}
+
+/// Says why a walk ends at this frame.
+fn why(frame: u64, stack: core::ops::Range<u64>) -> StackEnd {
+    match frame {
+        0 => StackEnd::Complete,
+        _ if stack.contains(&frame) => StackEnd::Corrupt,
+        _ => StackEnd::NoFramePointer,
+    }
+}
