@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of all published packages.
-const PACKAGES: [&str; 14] = [
+const PACKAGES: [&str; 15] = [
     ".",
     "codegen-c",
     "codegen-python",
@@ -19,6 +19,7 @@ const PACKAGES: [&str; 14] = [
     "telemetry-report",
     "telemetry-runtime",
     "telemetry-schema",
+    "telemetry-std",
     "telemetry-tracing",
 ];
 

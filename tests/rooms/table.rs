@@ -5,6 +5,7 @@ use super::{ALL, Room};
 /// Crates without rooms.
 pub(crate) const SMALL: &[&str] = &[
     "telemetry-format",
+    "telemetry-std",
     "telemetry-tracing",
     "telemetry-testing",
     "xtask",

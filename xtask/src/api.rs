@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use public_api::Builder;
 
 /// Libraries that are published, each with the name of its crate.
-const LIBRARIES: [(&str, &str); 12] = [
+const LIBRARIES: [(&str, &str); 13] = [
     ("telemetry-events", "telemetry"),
     ("telemetry-format", "telemetry_format"),
     ("telemetry-runtime", "telemetry_runtime"),
@@ -17,6 +17,7 @@ const LIBRARIES: [(&str, &str); 12] = [
     ("telemetry-columns", "telemetry_columns"),
     ("telemetry-filter", "telemetry_filter"),
     ("telemetry-report", "telemetry_report"),
+    ("telemetry-std", "telemetry_std"),
     ("telemetry-tracing", "telemetry_tracing"),
     ("telemetry-codegen-c", "telemetry_codegen_c"),
     ("telemetry-codegen-python", "telemetry_codegen_python"),
