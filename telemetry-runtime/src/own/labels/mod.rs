@@ -7,7 +7,7 @@ mod table;
 mod tests;
 
 pub(crate) use self::store::{Lock, Position, Slot, Store};
-pub(crate) use self::table::Table;
+pub(crate) use self::table::{MAX_ENTRIES, Table};
 use telemetry_format::{Header, Label};
 
 use self::store::MAX_BLOCKS;

@@ -9,6 +9,7 @@ mod tests;
 mod walk;
 
 use core::ffi::c_void;
+use core::mem::MaybeUninit;
 
 use self::arena::MAX_CHUNKS;
 use self::store::Stacks;
@@ -44,10 +45,12 @@ fn number(registry: &'static Registry, index: usize, code: u64, frame: u64) -> u
     if matches!(VARIETY, Variety::Rash) {
         return 0;
     }
-    let mut walk = walk::walk(code, frame);
-    match STACKS.known(&walk) {
+    let mut place = MaybeUninit::uninit();
+    let walk = Walk::new(&mut place);
+    walk.take(code, frame);
+    match STACKS.known(walk) {
         Some(number) => number,
-        None => keep(registry, index, &mut walk),
+        None => keep(registry, index, walk),
     }
 }
 
@@ -55,7 +58,7 @@ fn number(registry: &'static Registry, index: usize, code: u64, frame: u64) -> u
 /// events seem so.
 #[cold]
 #[inline(never)]
-fn keep(registry: &'static Registry, index: usize, walk: &mut Walk) -> u32 {
+fn keep(registry: &'static Registry, index: usize, walk: &Walk) -> u32 {
     let is_on = registry.is_listed() || control::list(registry) == Listed::Yes && registry.is_on(index);
     match labels::lane() {
         Some(lane) if is_on => STACKS.intern(lane, walk),

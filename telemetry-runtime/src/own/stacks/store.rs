@@ -4,7 +4,7 @@
 use telemetry_format::put;
 use telemetry_format::put::MAX_VARINT;
 
-use crate::own::labels::{Slot, Store, Table};
+use crate::own::labels::{MAX_ENTRIES, Slot, Store, Table};
 use crate::own::registry::{MAX_FRAMES, STACK};
 use crate::own::stacks::arena::Arena;
 use crate::own::stacks::modules::Modules;
@@ -18,6 +18,8 @@ pub(crate) struct Stacks {
     modules: Modules,
     /// The last number that was assigned.
     last: AtomicU64,
+    /// Number of entries of the table: a stack may be there once more as it was walked.
+    entries: AtomicU64,
 }
 
 impl Stacks {
@@ -28,6 +30,7 @@ impl Stacks {
             arena: Arena::new(chunks),
             modules: Modules::new(),
             last: AtomicU64::new(0),
+            entries: AtomicU64::new(0),
         }
     }
 
@@ -39,25 +42,33 @@ impl Stacks {
 
     /// Returns the number of a stack, and assigns a new one at first. Returns 0, and counts that,
     /// if there is no more room, or if this code interrupts the thread that appends.
-    pub(crate) fn intern(&self, lane: &Store, walk: &mut Walk) -> u32 {
+    pub(crate) fn intern(&self, lane: &Store, walk: &Walk) -> u32 {
         let Some(_lock) = lane.lock() else {
             lane.count_reentrant();
             return 0;
         };
-        walk.cut(|code| self.modules.has(lane, code));
-        let hash = hash(walk);
         // Another thread may have been faster.
-        if let Some(number) = self.find(walk, hash) {
+        if let Some(number) = self.known(walk) {
             return number;
         }
-        let number = self.last.load(Ordering::Relaxed) + 1;
-        let place = || {
-            let location = self.arena.reserve(1 + walk.frames().len())?;
-            if !self.table.reserve(number) {
-                return None;
-            }
-            let frames = walk.frames();
-            lane.append(STACK, (3 + MAX_FRAMES) * MAX_VARINT, |out| {
+        let Some(cut) = walk.cut(|code| self.modules.has(lane, code)) else {
+            return self.add(lane, walk);
+        };
+        let number = self.known(&cut).unwrap_or_else(|| self.add(lane, &cut));
+        // The next time it is found as it was walked. The end of the main thread's stack is such a
+        // case. What always differs must not fill the memory.
+        if number != 0 && self.entries.load(Ordering::Relaxed) < MAX_ENTRIES / 2 {
+            let _ = self.keep(walk, number.into());
+        }
+        number
+    }
+
+    /// Assigns a number to a new stack, and appends it to the lane. The caller has the lock.
+    fn add(&self, lane: &Store, walk: &Walk) -> u32 {
+        let (number, frames) = (self.last.load(Ordering::Relaxed) + 1, walk.frames());
+        let need = (3 + MAX_FRAMES) * MAX_VARINT;
+        let append = || {
+            lane.append(STACK, need, |out| {
                 let out = put::unsigned(out, number);
                 let out = put::byte(out, walk.end.repr());
                 let mut out = put::unsigned(out, frames.len() as u64);
@@ -67,18 +78,32 @@ impl Stacks {
                     last = frame;
                 }
                 out
-            })?;
-            Some(location)
+            })
         };
-        let Some(location) = place() else {
+        // First there is room to find it, then it is appended, and then it is found.
+        if self.room(walk).is_none() || append().is_none() {
             lane.count_full();
             return 0;
-        };
-        lane.set_slot(Slot::Frames, walk.frames()[0]);
+        }
+        lane.set_slot(Slot::Frames, frames[0]);
         self.last.store(number, Ordering::Relaxed);
-        self.arena.write(location, form(walk) | number << 32, walk.frames());
-        self.table.insert(hash, location);
+        let _ = self.keep(walk, number);
         number as u32
+    }
+
+    /// Returns where the frames of a stack can be kept.
+    fn room(&self, walk: &Walk) -> Option<u32> {
+        let location = self.arena.reserve(1 + walk.frames().len())?;
+        self.table.reserve(self.entries.load(Ordering::Relaxed) + 1).then_some(location)
+    }
+
+    /// Keeps the frames of a stack with a number.
+    fn keep(&self, walk: &Walk, number: u64) -> Option<()> {
+        let location = self.room(walk)?;
+        self.arena.write(location, form(walk) | number << 32, walk.frames());
+        self.table.insert(hash(walk), location);
+        self.entries.fetch_add(1, Ordering::Relaxed);
+        Some(())
     }
 
     #[inline(always)]
@@ -89,8 +114,8 @@ impl Stacks {
             if first as u32 as u64 != form {
                 return None;
             }
-            let same = self.arena.read(location, 1 + frames.len())?[1..] == *frames;
-            same.then_some((first >> 32) as u32)
+            let same = self.arena.read(location, 1 + frames.len())?;
+            are_equal(&same[1..], frames).then_some((first >> 32) as u32)
         })
     }
 }
@@ -101,12 +126,31 @@ fn form(walk: &Walk) -> u64 {
     u64::from(walk.end.repr()) << 8 | walk.frames().len() as u64
 }
 
-/// Returns a hash whose upper bits are the best. The addresses of code are no one's choice, so that
-/// a fast hash suffices.
+/// Returns a hash whose upper bits are the best: a sum of products, which do not wait for each
+/// other. The addresses of code are no one's choice, so that a fast hash suffices.
 #[inline(always)]
 fn hash(walk: &Walk) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let fold = |hash: u64, frame: &u64| (hash.rotate_left(5) ^ frame).wrapping_mul(FACTOR);
-    let hash = walk.frames().iter().fold(form(walk), fold);
-    hash ^ hash >> 32
+    let products = walk.frames().iter().zip(&FACTORS).map(|(frame, factor)| frame.wrapping_mul(*factor));
+    let sum = products.fold(form(walk), u64::wrapping_add);
+    (sum ^ sum >> 32).wrapping_mul(FACTORS[0])
+}
+
+/// An odd number for each frame.
+static FACTORS: [u64; MAX_FRAMES] = {
+    let (mut factors, mut state, mut at) = ([0; MAX_FRAMES], 0_u64, 0);
+    while at < MAX_FRAMES {
+        // The generator `splitmix64`.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        factors[at] = (mixed ^ mixed >> 31) | 1;
+        at += 1;
+    }
+    factors
+};
+
+/// Compares frames of equal numbers. Most often they are equal, so it looks at all of them.
+#[inline(always)]
+fn are_equal(one: &[u64], other: &[u64]) -> bool {
+    one.iter().zip(other).fold(0, |differ, (one, other)| differ | (one ^ other)) == 0
 }

@@ -7,10 +7,18 @@ use std::collections::BTreeMap;
 use telemetry_format::{Cursor, Loss};
 
 use super::store::Stacks;
-use super::walk::{Walk, here, walk};
+use super::walk::{Walk, here};
 use crate::own::labels::{Position, Store};
 use crate::own::registry::{MAX_FRAMES, MODULE, STACK, StackEnd};
 use crate::sys;
+
+#[inline(never)]
+fn walk(code: u64, frame: u64) -> Walk {
+    let mut place = std::mem::MaybeUninit::uninit();
+    Walk::new(&mut place).take(code, frame);
+    // SAFETY: it was made there.
+    unsafe { place.assume_init() }
+}
 
 /// A frame: the address of the next, and a place in code.
 type Frame = [u64; 2];
@@ -236,10 +244,10 @@ fn equal_stacks_have_one_number() {
         for length in 1..=MAX_FRAMES as u64 {
             for end in [StackEnd::Complete, StackEnd::Corrupt] {
                 let places: Vec<u64> = (0..length).map(|place| place * place % 97).collect();
-                let mut walk = walk_of(&places, end);
+                let walk = walk_of(&places, end);
                 let known = stacks.known(&walk);
                 assert_eq!(known.is_some(), round > 0);
-                let number = stacks.intern(&lane, &mut walk);
+                let number = stacks.intern(&lane, &walk);
                 assert!(known.is_none_or(|known| known == number));
                 let (_, frames) = (0, walk.frames().to_vec());
                 let before = numbers.insert(number, (u64::from(end.repr()), frames.clone()));
@@ -263,16 +271,17 @@ fn what_is_no_code_ends_a_stack() {
     let code = on_another_stack as *const () as u64;
     let data = Box::new(0_u64);
     let data = core::ptr::from_ref(&*data).addr() as u64;
-    let mut wrong = Walk::of(&[code, code + 1, data, code + 2], StackEnd::Complete);
-    let number = stacks.intern(&lane, &mut wrong);
-    let mut right = Walk::of(&[code, code + 1], StackEnd::NoFramePointer);
-    assert_eq!(stacks.intern(&lane, &mut right), number);
+    let wrong = Walk::of(&[code, code + 1, data, code + 2], StackEnd::Complete);
+    let number = stacks.intern(&lane, &wrong);
+    assert_eq!(stacks.known(&wrong), Some(number), "it is found as it was walked");
+    let right = Walk::of(&[code, code + 1], StackEnd::NoFramePointer);
+    assert_eq!(stacks.intern(&lane, &right), number);
     let end = u64::from(StackEnd::NoFramePointer.repr());
     assert_eq!(events(&lane).0, BTreeMap::from([(1, (end, vec![code, code + 1]))]));
     // As many wrong ones as there may be at once, and more.
     for wrong in 0..200 {
-        let mut walk = Walk::of(&[code, code + 1, data + wrong], StackEnd::Complete);
-        assert_eq!(stacks.intern(&lane, &mut walk), number);
+        let walk = Walk::of(&[code, code + 1, data + wrong], StackEnd::Complete);
+        assert_eq!(stacks.intern(&lane, &walk), number);
     }
 }
 
@@ -282,8 +291,8 @@ fn a_full_store_counts() {
         let (lane, stacks) = (Store::new(blocks), Box::new(Stacks::new(chunks)));
         let (mut full, mut last) = (0, 0);
         for place in 0..10_000 {
-            let mut walk = walk_of(&[place % 100, place / 100, place % 7], StackEnd::Complete);
-            match stacks.intern(&lane, &mut walk) {
+            let walk = walk_of(&[place % 100, place / 100, place % 7], StackEnd::Complete);
+            match stacks.intern(&lane, &walk) {
                 0 => full += 1,
                 number => {
                     assert_eq!(number, last + 1);
@@ -301,14 +310,14 @@ fn a_full_store_counts() {
 #[test]
 fn who_interrupts_does_not_wait() {
     let (lane, stacks) = (Store::new(64), Box::new(Stacks::new(64)));
-    let mut known = walk_of(&[1, 2], StackEnd::Complete);
-    let number = stacks.intern(&lane, &mut known);
+    let known = walk_of(&[1, 2], StackEnd::Complete);
+    let number = stacks.intern(&lane, &known);
     let lock = lane.lock();
     assert_eq!(stacks.known(&known), Some(number));
-    assert_eq!(stacks.intern(&lane, &mut walk_of(&[3], StackEnd::Complete)), 0);
+    assert_eq!(stacks.intern(&lane, &walk_of(&[3], StackEnd::Complete)), 0);
     drop(lock);
     assert_eq!(lane.lost(), Loss { reentrant: 1, ..Loss::default() });
-    assert_eq!(stacks.intern(&lane, &mut walk_of(&[3], StackEnd::Complete)), number + 1);
+    assert_eq!(stacks.intern(&lane, &walk_of(&[3], StackEnd::Complete)), number + 1);
 }
 
 #[test]
@@ -319,9 +328,9 @@ fn threads_agree_on_every_number() {
         let order = (0..STACKS).map(|at| (at * [1, 3, 7, 9][thread as usize] + thread) % STACKS);
         let mut numbers = vec![0; STACKS as usize];
         for number in order {
-            let mut walk = walk_of(&[number % 50, number / 50, 7], StackEnd::Complete);
+            let walk = walk_of(&[number % 50, number / 50, 7], StackEnd::Complete);
             let known = stacks.known(&walk);
-            numbers[number as usize] = known.unwrap_or_else(|| stacks.intern(&lane, &mut walk));
+            numbers[number as usize] = known.unwrap_or_else(|| stacks.intern(&lane, &walk));
         }
         numbers
     };

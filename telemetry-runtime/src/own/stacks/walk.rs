@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use core::arch::asm;
+use core::mem::MaybeUninit;
 
 use crate::own::registry::{MAX_FRAMES, StackEnd};
 use crate::own::stacks::bounds;
@@ -14,7 +15,8 @@ use crate::sys::maps;
 
 /// A call stack.
 pub(crate) struct Walk {
-    frames: [u64; MAX_FRAMES],
+    frames: MaybeUninit<[u64; MAX_FRAMES]>,
+    /// The number of frames that were written.
     len: usize,
     pub(crate) end: StackEnd,
 }
@@ -48,40 +50,51 @@ fn stack_pointer() -> u64 {
     pointer
 }
 
-/// Walks from a frame. The first place is `code`.
-#[inline(always)]
-pub(crate) fn walk(code: u64, frame: u64) -> Walk {
-    let mut walk = Walk { frames: [0; MAX_FRAMES], len: 1, end: StackEnd::Limit };
-    walk.frames[0] = code;
-    let pointer = stack_pointer();
-    match bounds::top(pointer) {
-        Some(top) => walk.climb(frame, pointer, top),
-        None => walk.grope(frame),
-    }
-    walk
-}
-
 impl Walk {
+    /// Makes one without frames. A constant of this type would be zeroed with its frames.
+    #[inline(always)]
+    pub(crate) fn new(place: &mut MaybeUninit<Walk>) -> &mut Walk {
+        let at = place.as_mut_ptr();
+        // SAFETY: the two fields that need a value get one.
+        unsafe {
+            (&raw mut (*at).len).write(0);
+            (&raw mut (*at).end).write(StackEnd::Limit);
+            place.assume_init_mut()
+        }
+    }
+
+    /// Walks from a frame. The first place is `code`. In place, since a copy takes as long as the
+    /// walk.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, code: u64, frame: u64) {
+        // There is a first place even if a caller in C does not know it.
+        self.push(code.max(1));
+        let pointer = stack_pointer();
+        match bounds::top(pointer) {
+            Some(top) => self.climb(frame, pointer, top),
+            None => self.grope(frame),
+        }
+    }
+
     #[cfg(test)]
     pub(crate) fn of(frames: &[u64], end: StackEnd) -> Walk {
-        let mut walk = Walk { frames: [0; MAX_FRAMES], len: frames.len(), end };
-        walk.frames[..frames.len()].copy_from_slice(frames);
+        let mut walk = Walk { frames: MaybeUninit::uninit(), len: 0, end };
+        assert!(frames.iter().all(|frame| walk.push(*frame)));
         walk
     }
 
     /// Returns the places of the code, that of the emitter first. There is at least one.
     #[inline(always)]
     pub(crate) fn frames(&self) -> &[u64] {
-        &self.frames[..self.len.min(MAX_FRAMES)]
+        // SAFETY: as many were written, and their number is at most that of the array's places.
+        unsafe { core::slice::from_raw_parts(self.frames.as_ptr().cast(), self.len) }
     }
 
-    /// Ends the walk before the first place that is no code: what has led there was no frame.
-    pub(crate) fn cut(&mut self, mut is_code: impl FnMut(u64) -> bool) {
-        if let Some(wrong) = self.frames().iter().position(|&code| !is_code(code))
-            && wrong > 0
-        {
-            (self.len, self.end) = (wrong, StackEnd::NoFramePointer);
-        }
+    /// Returns the walk before the first place that is no code, if there is such a place: what has
+    /// led there was no frame.
+    pub(crate) fn cut(&self, mut is_code: impl FnMut(u64) -> bool) -> Option<Walk> {
+        let wrong = self.frames().iter().position(|&code| !is_code(code)).filter(|&wrong| wrong > 0)?;
+        Some(Walk { frames: self.frames, len: wrong, end: StackEnd::NoFramePointer })
     }
 
     /// Walks up a stack that is mapped from `low` to `top`.
@@ -90,7 +103,7 @@ impl Walk {
         let start = low;
         loop {
             if frame < low || frame > top - 16 || !frame.is_multiple_of(8) {
-                self.end = why(frame, start..top);
+                self.end = why(frame, start, top);
                 return;
             }
             let at = core::ptr::with_exposed_provenance::<[u64; 2]>(frame as usize);
@@ -142,21 +155,22 @@ impl Walk {
             self.end = StackEnd::Complete;
             return false;
         }
-        match self.frames.get_mut(self.len) {
-            Some(place) => *place = code,
-            // The end is the limit unless something else says so.
-            None => return false,
+        // The end is the limit unless something else says so.
+        if self.len == MAX_FRAMES {
+            return false;
         }
+        // SAFETY: there are more places than frames.
+        unsafe { self.frames.as_mut_ptr().cast::<u64>().add(self.len).write(code) };
         self.len += 1;
         true
     }
 }
 
 /// Says why a walk ends at this frame.
-fn why(frame: u64, stack: core::ops::Range<u64>) -> StackEnd {
+fn why(frame: u64, start: u64, top: u64) -> StackEnd {
     match frame {
         0 => StackEnd::Complete,
-        _ if stack.contains(&frame) => StackEnd::Corrupt,
+        _ if (start..top).contains(&frame) => StackEnd::Corrupt,
         _ => StackEnd::NoFramePointer,
     }
 }
