@@ -8,11 +8,7 @@ pub(crate) mod overhead;
 pub(crate) mod registry;
 pub(crate) mod sample;
 #[cfg_attr(
-    not(all(
-        any(target_os = "linux", target_os = "android"),
-        any(target_arch = "x86_64", target_arch = "aarch64"),
-        not(miri)
-    )),
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))),
     path = "no_stacks.rs"
 )]
 pub(crate) mod stacks;

@@ -17,7 +17,7 @@ mod library;
 #[cfg(all(unix, not(miri)))]
 mod machine;
 mod mapped;
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 pub(crate) mod maps;
 mod no_ring;
 mod notices;
@@ -41,7 +41,9 @@ mod usage;
 mod wait;
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
-pub(crate) use build_id::{build_id, find as find_build_id};
+pub(crate) use build_id::build_id;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+pub(crate) use build_id::find as find_build_id;
 #[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
 pub(crate) use cpuid::cpuid;
 pub(crate) use file_lock::lock_file;
