@@ -1,18 +1,20 @@
 //! The variables of the environment that telemetry reads.
 
 /// The variables that a runtime reads when its program starts.
-pub const VARIABLES: [&str; 12] = [
+pub const VARIABLES: [&str; 14] = [
     "TELEMETRY_CONTROL",
     "TELEMETRY_RECORD",
     "TELEMETRY_FILENAME",
     "TELEMETRY_BUFFER",
     "TELEMETRY_LATENCY",
     "TELEMETRY_POLICY",
+    "TELEMETRY_SAMPLE",
     "TELEMETRY_RING",
     "TELEMETRY_TRACEBACK",
     "TELEMETRY_SOCKET",
     "TELEMETRY_CLOCK",
     "TELEMETRY_FACTS",
+    "TELEMETRY_SIGNALS",
     "TELEMETRY_SUMMARY",
 ];
 

@@ -18,6 +18,7 @@ mod ends;
 mod evolution;
 mod exit_line;
 mod facts;
+mod fatal;
 mod flight;
 mod footprint;
 mod fork;

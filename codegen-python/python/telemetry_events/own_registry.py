@@ -7,7 +7,7 @@ _RUNTIME_NAME = "telemetry"
 _RUNTIME_TOML = """\
 [registry]
 name = "telemetry"
-version = { major = 1, median = 0, minor = 4 }
+version = { major = 1, median = 0, minor = 5 }
 doc = "What the runtime says of itself, in every stream beside the program's own events"
 
 [kinds]
@@ -43,6 +43,18 @@ BeginDropped = { value = 5, doc = "its begin was dropped" }
 WrongThread = { value = 6, doc = "another thread began the pair, which has no key" }
 Nested = { value = 7, doc = "it interrupted its thread amid another message" }
 Busy = { value = 8, doc = "another thread was amid a message for too long" }
+
+[types.Signal]
+repr = "u8"
+doc = "A signal that ends a program"
+[types.Signal.values]
+Segv = { value = 1, doc = "SIGSEGV: an invalid access of memory" }
+Bus = { value = 2, doc = "SIGBUS: an access of memory that does not exist" }
+Ill = { value = 3, doc = "SIGILL: an invalid instruction" }
+Fpe = { value = 4, doc = "SIGFPE: an arithmetic error" }
+Abrt = { value = 5, doc = "SIGABRT: the program gave up" }
+Trap = { value = 6, doc = "SIGTRAP: a breakpoint" }
+Sys = { value = 7, doc = "SIGSYS: a system call that is not allowed" }
 
 [types.StackEnd]
 repr = "u8"
@@ -140,6 +152,17 @@ params = [
 { name = "preemptions", sort = "u64", counter = true, doc = "context switches of threads that could run so far" },
 { name = "pool", sort = "u64", unit = "bytes", counter = true, doc = "memory of the pool in use" },
 { name = "lost", sort = "u64", counter = true, doc = "events that telemetry lost so far" },
+]
+
+[[event]]
+name = "Signaled"
+code = 0x0009
+kind = "Program"
+doc = "A thread got a signal that usually ends the program"
+params = [
+{ name = "signal", sort = "Signal", doc = "which signal" },
+{ name = "code", sort = "i32", doc = "the cause, as the system's `si_code`; 0 or less if it was sent" },
+{ name = "address", sort = "addr", doc = "the address of the access or the instruction, 0 if the signal was sent" },
 ]
 
 [[event]]

@@ -20,12 +20,13 @@ fn info_of_ends() {
     let text = String::from_utf8(folder.run("info failed.tel").stdout).unwrap();
     let rows: Vec<_> = text
         .lines()
-        .filter(|line| ["  panic", "  exit code"].iter().any(|row| line.starts_with(row)))
+        .filter(|line| ["  panic", "  signal", "  exit code"].iter().any(|row| line.starts_with(row)))
         .collect();
     assert_eq!(
         rows,
         [
             "  panic        no such key\\n, at src/cache.rs:7, in thread 2, the last of 2",
+            "  signal       SIGSEGV at 0x10, code 1, in thread 2",
             "  exit code    101"
         ]
     );
@@ -35,15 +36,20 @@ fn info_of_ends() {
         let found = json["sessions"].as_array().unwrap();
         let found: Vec<_> = found
             .iter()
-            .map(|session| serde_json::json!([session["exit_code"], session["panic"], session["panics"]]))
+            .map(|session| {
+                serde_json::json!(["exit_code", "panic", "panics", "signal"].map(|key| session[key].clone()))
+            })
             .collect();
         assert_eq!(found, expected, "{args}");
     };
-    let none = || serde_json::json!([null, null, 0]);
+    let none = || serde_json::json!([null, null, 0, null]);
+    let signal = serde_json::json!({
+        "name": "SIGSEGV", "code": 1, "address": "0x10", "thread": 2, "time_ns": 2_800
+    });
     let panic = serde_json::json!({
         "message": "no such key\n", "file": "src/cache.rs", "line": 7, "thread": 2, "time_ns": 900
     });
-    check("info --json failed.tel", &[], [serde_json::json!([101, panic, 2]), none()]);
+    check("info --json failed.tel", &[], [serde_json::json!([101, panic, 2, signal]), none()]);
     check("info --json -", &failed(), [none(), none()]);
 }
 

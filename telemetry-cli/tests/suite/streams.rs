@@ -206,7 +206,7 @@ pub(crate) fn labeled() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// Makes a run of a program that panicked twice and ended with a status, and another one that
+/// Makes a run of a program that panicked twice, got a signal, and ended with a status. Another one
 /// succeeded.
 pub(crate) fn failed() -> Vec<u8> {
     let (mut writer, lane) = begun(5, START, "failed", &gc_registry());
@@ -219,6 +219,8 @@ pub(crate) fn failed() -> Vec<u8> {
         let values = [text(message), text("src/cache.rs"), Value::Unsigned(line)];
         writer.event(of(thread), 6, ticks, &values).unwrap();
     }
+    let signal = [Value::Named(EnumValue::new(1)), Value::Signed(1), Value::Addr(0x10)];
+    writer.event(of(2), 9, 2_800, &signal).unwrap();
     writer.event(of(1), 7, 2_900, &[Value::Signed(101)]).unwrap();
     let values = [Value::Pointer(0x1000), Value::Addr(1), Value::Word(0x1000), Value::Unsigned(0x1000)];
     writer.event(Lane { thread: 1, ..lane }, 0x10, 5, &values).unwrap();

@@ -45,6 +45,7 @@ pub struct Config {
     pub(crate) traceback: Option<usize>,
     pub(crate) facts: Option<String>,
     pub(crate) summary: Option<bool>,
+    pub(crate) signals: Option<bool>,
 }
 
 impl Config {
@@ -165,6 +166,15 @@ impl Config {
         self.summary = Some(on);
         self
     }
+
+    /// Sets whether a fatal signal is an event: `SIGSEGV`, `SIGBUS`, `SIGILL`, `SIGFPE`, `SIGABRT`,
+    /// `SIGTRAP` and `SIGSYS`. The thread that got it then waits for the sinks, a second at most,
+    /// and the signal does what it did before. `TELEMETRY_SIGNALS`: `1`, or `0`, the default. Linux
+    /// only, and not for a runtime in a shared library.
+    pub fn signals(mut self, on: bool) -> Self {
+        self.signals = Some(on);
+        self
+    }
 }
 
 impl Debug for Config {
@@ -183,6 +193,7 @@ impl Debug for Config {
             traceback,
             facts,
             summary,
+            signals,
         } = self;
         f.debug_struct("Config")
             .field("output", output)
@@ -198,6 +209,7 @@ impl Debug for Config {
             .field("traceback", traceback)
             .field("facts", facts)
             .field("summary", summary)
+            .field("signals", signals)
             .finish()
     }
 }

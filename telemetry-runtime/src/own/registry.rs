@@ -11,6 +11,8 @@ use crate::sys::Usage;
 #[telemetry_event("telemetry.toml", crate = "crate", at = "own::registry::events")]
 pub(crate) mod events {}
 
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) use events::Signal;
 pub(crate) use events::{ControlAction, ControlMask, MessageDrop, StackEnd};
 
 pub(crate) use telemetry_format::own::{
@@ -57,6 +59,12 @@ pub(crate) fn panicked(message: &str, file: &str, line: u32) {
 #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
 pub(crate) fn exited(status: i32) {
     events::exited!(status);
+}
+
+/// Emits that this thread got a signal.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) fn signaled(signal: Signal, code: i32, address: u64) {
+    events::signaled!(signal, code, address);
 }
 
 /// Emits a mark, with a label that is asked for only if marks are on.

@@ -15,7 +15,7 @@ use crate::own::sample;
 use crate::own::switches::{expire, warn};
 use crate::postmortem::panic;
 use crate::run::state;
-use crate::run::wake::BELL;
+use crate::run::wake::{self, BELL};
 use crate::socket;
 use crate::store::sealed::STORE;
 use crate::sys;
@@ -73,7 +73,8 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
         }
         // Before the checks below: a lane that hands over a block after them rings the bell again.
         BELL.answer();
-        let sweep = swept.elapsed() >= latency || LANES.is_crowded();
+        let asked = wake::asked();
+        let sweep = swept.elapsed() >= latency || LANES.is_crowded() || !wake::is_swept(asked);
         yield_to_forks();
         if interval.is_some_and(|interval| sampled.elapsed() >= interval) {
             sampled = Instant::now();
@@ -92,6 +93,7 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
         }
         drop(gone);
         if sweep {
+            wake::set_swept(asked);
             swept = Instant::now();
             warn();
         }

@@ -21,6 +21,8 @@ use crate::own::sample::sample;
 use crate::own::switches::warn;
 #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
 use crate::postmortem::exit;
+#[cfg(all(target_os = "linux", not(miri)))]
+use crate::postmortem::fatal;
 use crate::postmortem::panic;
 use crate::postmortem::{debugger, native};
 use crate::process::attach;
@@ -138,6 +140,9 @@ fn start() -> bool {
     state::set_sample_interval(Some(sample).filter(|interval| !interval.is_zero()));
     let summary = setting(c"TELEMETRY_SUMMARY", "`on` or `off`", on_or_off);
     losses::set_reported(summary.or(config.as_ref().and_then(|config| config.summary)).unwrap_or(true));
+    let signals = setting(c"TELEMETRY_SIGNALS", "`1` or `0`", on_or_off);
+    #[cfg_attr(any(not(target_os = "linux"), miri), allow(unused_variables))]
+    let signals = signals.or(config.as_ref().and_then(|config| config.signals)).unwrap_or(false);
     debugger::keep();
     native::keep();
     let sizes = "a number of bytes, such as `65536`, `64k` or `16M`";
@@ -174,6 +179,10 @@ fn start() -> bool {
         sys::at_process_exit(at_exit);
         #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
         exit::begin();
+        #[cfg(all(target_os = "linux", not(miri)))]
+        if signals {
+            fatal::begin();
+        }
         fork::begin();
     }
     wants_socket
@@ -223,8 +232,8 @@ fn interval(text: &str) -> Option<Duration> {
 
 fn on_or_off(text: &str) -> Option<bool> {
     match text {
-        "on" => Some(true),
-        "off" => Some(false),
+        "on" | "1" => Some(true),
+        "off" | "0" => Some(false),
         _ => None,
     }
 }

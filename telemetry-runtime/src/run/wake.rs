@@ -3,6 +3,7 @@
 use core::cell::Cell;
 
 use crate::sync::bell::Bell;
+use crate::sys::atomic::{AtomicU32, Ordering};
 
 /// The bell that the drain's thread sleeps at.
 pub(crate) static BELL: Bell = Bell::new();
@@ -15,6 +16,33 @@ std::thread_local! {
 /// Makes the drain look for work at once.
 pub(crate) fn wake() {
     BELL.ring();
+}
+
+/// Number of sweeps that were asked for, and of those that were made.
+static ASKED: AtomicU32 = AtomicU32::new(0);
+static SWEPT: AtomicU32 = AtomicU32::new(0);
+
+/// Asks the drain to make a sweep at once, and returns the sweep's number. Neither allocates nor
+/// locks.
+pub(crate) fn ask_sweep() -> u32 {
+    let number = ASKED.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
+    wake();
+    number
+}
+
+/// Returns the number of the last sweep that was asked for. The drain asks before a pass.
+pub(crate) fn asked() -> u32 {
+    ASKED.load(Ordering::Acquire)
+}
+
+/// Returns true if a sweep of this number was made.
+pub(crate) fn is_swept(number: u32) -> bool {
+    SWEPT.load(Ordering::Acquire).wrapping_sub(number).cast_signed() >= 0
+}
+
+/// Records that a sweep was made that began after [`asked`] returned this number.
+pub(crate) fn set_swept(number: u32) {
+    SWEPT.store(number, Ordering::Release);
 }
 
 /// Returns true if this thread makes a pass, so that it must not wait for memory.

@@ -11,6 +11,8 @@ mod cpuid;
 #[cfg(all(unix, not(miri)))]
 mod descriptor;
 pub(crate) mod errno;
+#[cfg(all(target_os = "linux", not(miri)))]
+mod fatal;
 mod file_lock;
 #[cfg(all(unix, not(miri)))]
 mod library;
@@ -46,6 +48,8 @@ pub(crate) use build_id::build_id;
 pub(crate) use build_id::find as find_build_id;
 #[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
 pub(crate) use cpuid::cpuid;
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) use fatal::{Fault, handle_fatal};
 pub(crate) use file_lock::lock_file;
 #[cfg(all(unix, not(miri)))]
 pub(crate) use library::*;

@@ -12,7 +12,7 @@ use crate::term::ended::Failure;
 use crate::text::{escaped_text, grouped};
 
 /// The events that say how a program ended.
-const EVENTS: [&str; 2] = ["Panicked", "Exited"];
+const EVENTS: [&str; 3] = ["Panicked", "Exited", "Signaled"];
 
 /// What a session says of its end.
 #[derive(Serialize, Debug, Default, PartialEq)]
@@ -23,6 +23,20 @@ pub(super) struct Ending {
     panic: Option<Panic>,
     /// Number of panics, also of those that were caught.
     panics: u64,
+    /// The last fatal signal.
+    signal: Option<Signal>,
+}
+
+/// A fatal signal.
+#[derive(Serialize, Debug, PartialEq)]
+struct Signal {
+    /// Such as `SIGSEGV`.
+    name: String,
+    code: i64,
+    /// Hexadecimal, with `0x`.
+    address: String,
+    thread: u32,
+    time_ns: i64,
 }
 
 /// A panic.
@@ -70,6 +84,23 @@ impl Ending {
         };
         match event.name() {
             "Exited" => self.exit_code = event.get("status").and_then(|status| status.as_i64()),
+            "Signaled" => {
+                let name = match event.get("signal") {
+                    Some(Value::Named(signal)) => format!("SIG{}", signal.to_string().to_uppercase()),
+                    _ => String::new(),
+                };
+                let number = |value: Option<Value<'_>>| match value {
+                    Some(Value::Addr(address)) => address,
+                    _ => 0,
+                };
+                self.signal = Some(Signal {
+                    name,
+                    code: event.get("code").and_then(|code| code.as_i64()).unwrap_or_default(),
+                    address: format!("{:#x}", number(event.get("address"))),
+                    thread: event.thread(),
+                    time_ns: event.time_ns(),
+                });
+            }
             _ => {
                 self.panics += 1;
                 self.panic = Some(Panic {
@@ -94,6 +125,12 @@ impl Ending {
             let text = escaped_text(&format!("{message}, at {file}:{line}"));
             ("panic", format!("{text}, in thread {thread}{more}"))
         });
-        panic.into_iter().chain(self.exit_code.map(|code| ("exit code", code.to_string())))
+        let signal = self.signal.as_ref().map(|signal| {
+            let Signal { name, code, address, thread, .. } = signal;
+            let at = if *code > 0 { format!(" at {address}") } else { String::new() };
+            ("signal", escaped_text(&format!("{name}{at}, code {code}, in thread {thread}")))
+        });
+        let exit_code = self.exit_code.map(|code| ("exit code", code.to_string()));
+        panic.into_iter().chain(signal).chain(exit_code)
     }
 }
