@@ -115,6 +115,19 @@ pub mod control {
     pub use telemetry_runtime::{enabled, get, reset, set, set_for};
 }
 
+/// Triggers: what the runtime does when a condition is met. `docs/triggers.md` describes the texts.
+///
+/// ```no_run
+/// use telemetry::trigger;
+///
+/// let big = trigger::add("Evict.size > 1M: snapshot big.tel")?;
+/// trigger::remove(big);
+/// # Ok::<(), trigger::TriggerError>(())
+/// ```
+pub mod trigger {
+    pub use telemetry_runtime::{TriggerError, TriggerId, add_trigger as add, remove_trigger as remove};
+}
+
 /// The flight recorder: records events whether or not they are output, and shows them.
 ///
 /// ```no_run
@@ -233,4 +246,6 @@ mod texts {
     struct Marks;
     #[doc = include_str!("../docs/counters.md")]
     struct Counters;
+    #[doc = include_str!("../docs/triggers.md")]
+    struct Triggers;
 }

@@ -1,9 +1,10 @@
 //! The variables of the environment that telemetry reads.
 
 /// The variables that a runtime reads when its program starts.
-pub const VARIABLES: [&str; 14] = [
+pub const VARIABLES: [&str; 15] = [
     "TELEMETRY_CONTROL",
     "TELEMETRY_RECORD",
+    "TELEMETRY_TRIGGER",
     "TELEMETRY_FILENAME",
     "TELEMETRY_BUFFER",
     "TELEMETRY_LATENCY",

@@ -22,6 +22,7 @@ mod socket;
 mod store;
 mod sync;
 mod sys;
+mod triggers;
 
 pub use count::counter::{Counter, Gauge};
 pub use drain::config::{Config, output};
@@ -45,6 +46,7 @@ pub use run::state::Policy;
 pub use sinks::sink::{Batch, Sink, Start};
 pub use store::counters::{Counters, KindCounters, SinkCounters, counters, kind_counters};
 pub use telemetry_format::Label;
+pub use triggers::list::{TriggerError, TriggerId, add as add_trigger, remove as remove_trigger};
 
 /// Compiles items only with the feature `async`.
 #[cfg(feature = "async")]

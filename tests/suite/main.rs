@@ -43,6 +43,7 @@ mod stacks;
 #[cfg(unix)]
 mod starter;
 mod traceback;
+mod triggers;
 mod values;
 mod varieties;
 mod wall_clock;

@@ -3,6 +3,7 @@
 //! one, and `delivery` calls it. A pass never waits for a sink without a limit, and never drops one
 //! under the lock.
 
+pub(crate) mod actions;
 pub(crate) mod config;
 pub(crate) mod delivery;
 pub(crate) mod output;

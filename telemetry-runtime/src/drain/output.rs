@@ -12,6 +12,7 @@ use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
 
 use crate::drain::selection::Selection;
 use crate::drain::sent_facts::SentFacts;
+use crate::memory::block::Block;
 use crate::memory::record::{LaneRecord, Owner};
 use crate::memory::registry::Registry;
 use crate::own::labels;
@@ -109,6 +110,12 @@ impl Output {
     fn wants(&self, registry: &Registry, kind: u8, base_ticks: u64) -> bool {
         let begins = !registry.is_own() || self.selection.is_all();
         (self.begun || begins) && self.selection.has(registry, kind, base_ticks)
+    }
+
+    /// Returns true if this sink gets a block.
+    pub(super) fn is_for(&self, block: &Block) -> bool {
+        let owner = block.record().owner();
+        self.wants(owner.registry, owner.kind, block.base_ticks())
     }
 
     /// Returns true once anything was written.

@@ -22,6 +22,7 @@ use crate::store::counters::{self, SinkCounters};
 use crate::store::sealed::{STORE, Store};
 use crate::store::source::Source;
 use crate::sys::atomic::Ordering;
+use crate::triggers::list as triggers;
 
 /// Number of threads from which on the ended ones are forgotten.
 const MANY_THREADS: usize = 1 << 10;
@@ -236,7 +237,10 @@ impl Outputs {
         open: &mut Vec<NonNull<Block>>,
         next: impl Fn(&Store, &mut Vec<NonNull<Block>>, usize),
     ) {
-        let stopped = if self.is_failing() { Vec::new() } else { stop(open, is_for_sinks) };
+        // A block that only triggers look at stays open: the flight recorder needs few large ones.
+        let has_reader = |block: &Block| self.list.iter().any(|output| output.is_for(block));
+        let wants = |block: &Block| is_for_sinks(block) && (!triggers::is_any() || has_reader(block));
+        let stopped = if self.is_failing() { Vec::new() } else { stop(open, wants) };
         // In the order of `open`.
         let mut next_stopped = stopped.iter().copied().peekable();
         let mut is_stopped = |block: &NonNull<Block>| next_stopped.next_if_eq(block).is_some();
@@ -270,8 +274,13 @@ impl Outputs {
             for output in &mut self.list {
                 output.write(&sources, &mut wanted);
             }
-            for (source, wanted) in sources.iter().zip(wanted).filter(|(source, _)| source.sealed) {
-                source.settle(wanted);
+            let mut watched = [false; MAX_BATCH];
+            triggers::watch(&sources, &mut watched);
+            for (at, source) in sources.iter().enumerate().filter(|(_, source)| source.sealed) {
+                // A block that left the flight recorder only for a trigger returns to it.
+                if wanted[at] || !watched[at] || !STORE.keep(source.block) {
+                    source.settle(wanted[at]);
+                }
             }
         }
     }
@@ -293,6 +302,7 @@ impl Outputs {
             // Losses stay until every stream can state them.
             if is_empty && (crowded || self.list.iter().all(|output| output.has_stated(record))) {
                 self.list.iter_mut().for_each(|output| output.forget(record));
+                triggers::forget(record);
                 counters::remember(record);
             }
         }

@@ -11,3 +11,4 @@ pub(crate) mod mapping;
 pub(crate) mod pool;
 pub(crate) mod record;
 pub(crate) mod registry;
+pub(crate) mod walk;

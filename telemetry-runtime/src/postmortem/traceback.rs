@@ -9,7 +9,6 @@ mod found;
 mod last;
 mod scratch;
 mod text;
-mod walk;
 
 use core::fmt::{self, Display, Formatter, Write};
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use telemetry_format::Notice;
 
 use crate::control::switches as control;
+use crate::drain::actions::perform;
 use crate::drain::outputs::QUIET_TIME;
 use crate::drain::passes::{PASS_TIMEOUT, lock, yield_to_forks};
 use crate::emit::revoke;
@@ -20,6 +21,7 @@ use crate::socket;
 use crate::store::sealed::STORE;
 use crate::sys;
 use crate::sys::atomic::{AtomicBool, Ordering};
+use crate::triggers::list as triggers;
 
 /// True once the thread has been started.
 static BEGUN: AtomicBool = AtomicBool::new(false);
@@ -58,7 +60,7 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
         if is_behind {
             rest = rest.min(GO_ON_INTERVAL);
         }
-        if let Some(time) = expire() {
+        for time in [expire(), perform()].into_iter().flatten() {
             rest = rest.min(time);
         }
         if STORE.is_short() && revoke::is_possible() {
@@ -96,6 +98,7 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
             wake::set_swept(asked);
             swept = Instant::now();
             warn();
+            triggers::warn();
         }
     }
     null_mut()

@@ -32,6 +32,7 @@ use crate::store::sealed::STORE;
 use crate::sync::sorter::Sorting;
 use crate::sync::spin;
 use crate::sys;
+use crate::triggers::list as triggers;
 
 /// How long a fork waits for a pass to end, since sinks may be slow.
 const FORK_TIMEOUT: Duration = Duration::from_millis(500);
@@ -40,6 +41,7 @@ const FORK_TIMEOUT: Duration = Duration::from_millis(500);
 struct ForkLocks {
     guard: Guard,
     control: control::ControlGuard,
+    triggers: triggers::TriggersGuard,
     store: Sorting<'static, Block>,
     labels: labels::Lock<'static>,
     stopping: revoke::Lock,
@@ -76,6 +78,7 @@ extern "C" fn prepare() {
     panic::before_fork();
     let Some(guard) = drain::lock_for_fork(FORK_TIMEOUT) else { return };
     let Some(control) = control::hold() else { return };
+    let Some(triggers) = triggers::hold() else { return };
     let Some(store) = STORE.hold() else { return };
     let Some(labels) = labels::hold() else { return };
     let Some(stopping) = revoke::hold() else { return };
@@ -85,7 +88,8 @@ extern "C" fn prepare() {
     FORKS.with(|forks| forks.set(true));
     // SAFETY: this thread has the lock of the passes, so no other thread is here.
     unsafe {
-        *HELD.0.get() = Some(ForkLocks { guard, control, store, labels, stopping, lanes, config, listening })
+        *HELD.0.get() =
+            Some(ForkLocks { guard, control, triggers, store, labels, stopping, lanes, config, listening })
     };
 }
 
@@ -114,7 +118,7 @@ extern "C" fn in_child() {
     let is_whole = thread::reset_in_child();
     list::reset_in_child();
     sample::reset_in_child();
-    let Some(ForkLocks { guard, control, store, labels, stopping, lanes, config, listening }) =
+    let Some(ForkLocks { guard, control, triggers, store, labels, stopping, lanes, config, listening }) =
         held.filter(|_| is_whole)
     else {
         // A thread was inside a critical section for too long. The child continues without
@@ -131,6 +135,7 @@ extern "C" fn in_child() {
     revoke::forget();
     state::reset_in_child();
     drop((listening, config, lanes, stopping, labels, store, control));
+    triggers.forget();
     // Last: it closes the sinks, and the program may have written their code.
     guard.forget();
     drain_thread::forget();

@@ -9,6 +9,7 @@ use std::time::Duration;
 use telemetry_format::Notice;
 
 use crate::control::switches as control;
+use crate::drain::actions;
 use crate::drain::config::{CONFIG, Config};
 use crate::drain::passes as drain;
 use crate::memory::image;
@@ -39,6 +40,7 @@ use crate::store::counters::{counters, strays, tell_strays};
 use crate::sys;
 use crate::sys::atomic::{AtomicU8, Ordering};
 use crate::sys::text::Buffer;
+use crate::triggers::list as triggers;
 
 /// How long `TELEMETRY_POLICY=wait` waits. A drain that takes longer is likely to be stuck.
 const DEFAULT_WAIT: Duration = Duration::from_secs(1);
@@ -106,10 +108,15 @@ fn begin() -> bool {
     let Some(inside) = ReentryGuard::enter() else { return false };
     if state::claim() {
         let wants_socket = start();
+        let wants_triggers = triggers::is_wanted();
         state::run();
         // From here on this thread's events are recorded, also those of a `malloc` that the start
         // of a thread calls.
         drop(inside);
+        // Not earlier: it allocates.
+        if wants_triggers {
+            triggers::begin();
+        }
         if wants_socket {
             drain_thread::begin();
         }
@@ -242,6 +249,8 @@ fn on_or_off(text: &str) -> Option<bool> {
 extern "C" fn at_exit() {
     warn();
     sample();
+    triggers::warn();
+    actions::finish();
     control::end();
     drain::finish();
     losses::report();

@@ -184,6 +184,16 @@ impl Store {
         }
     }
 
+    /// Gives a sorted block to the flight recorder, which the caller, a pass, has taken. Its lane's
+    /// earlier blocks must be there, or gone. Returns false if it cannot.
+    pub(crate) fn keep(&self, block: NonNull<Block>) -> bool {
+        // SAFETY: the caller owns the block.
+        let owner = unsafe { block.as_ref() }.record().owner();
+        let Some(sorting) = self.sorter.wait(sys::me()) else { return false };
+        sorting.put(block, &owner.registry.kind(owner.kind).kept);
+        true
+    }
+
     /// Sets whether there is a stream for the blocks of the runtime's own registry.
     pub(crate) fn set_stream(&self, is_there: bool) {
         self.has_stream.store(is_there, Ordering::Relaxed);

@@ -130,6 +130,11 @@ impl<'s, T: Stored> Sorting<'s, T> {
         place(sealed).unwrap_or(self.outgoing()).push(block);
     }
 
+    /// Puts a block that the caller owns into a queue, behind its other blocks.
+    pub(crate) fn put(&self, block: NonNull<T>, queue: &Queue<T>) {
+        queue.push(block);
+    }
+
     /// Unpins a block.
     pub(crate) fn unpin(&self, block: NonNull<T>) {
         // SAFETY: pinned blocks stay.

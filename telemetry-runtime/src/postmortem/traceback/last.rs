@@ -7,7 +7,7 @@
 use super::blocks::{self, CHUNK, Place, Seen};
 use super::found::Found;
 use super::scratch::Scratch;
-use super::walk::{Piece, Walk};
+use crate::memory::walk::{Piece, Walk};
 
 /// Maximum number of steps to find the horizon. Each step goes one block back and reads all
 /// headers. One or two suffice if blocks have many events.
@@ -65,7 +65,7 @@ fn find_since(scratch: &mut Scratch, is_wanted: impl Fn(&Seen) -> bool, most: us
 
 /// Returns the time of a block's last event, if the block agrees with its header.
 fn end(block: &Seen, payload: &[u8], slots: &mut [u64]) -> Option<u64> {
-    let (mut walk, mut end) = (Walk::new(block, slots)?, None);
+    let (mut walk, mut end) = (Walk::new(&block.header, slots)?, None);
     while let Some(time) = walk.next(payload, slots, |_| {}) {
         end = Some(time.ok()?);
     }
@@ -80,7 +80,7 @@ fn collect(
     found: &mut [Found],
     len: &mut usize,
 ) -> Option<()> {
-    let mut walk = Walk::new(block, slots)?;
+    let mut walk = Walk::new(&block.header, slots)?;
     let skip = block.header.events.saturating_sub(found.len() as u32);
     let mut new = Found {
         thread: block.header.thread,
@@ -133,7 +133,7 @@ pub(super) fn decode(
         *loaded = None;
         let block = place.find()?;
         let len = block.payload(payload)?.len();
-        *loaded = Some(Loaded { place, len, walk: Walk::new(&block, slots)? });
+        *loaded = Some(Loaded { place, len, walk: Walk::new(&block.header, slots)? });
     }
     let Loaded { len, walk, .. } = loaded.as_mut()?;
     let payload = payload.get(..*len)?;

@@ -5,7 +5,7 @@ use core::fmt::{self, Display, Formatter, Write};
 use telemetry_format::Grouped;
 
 use super::found::Found;
-use super::walk::{Piece, Value};
+use crate::memory::walk::{Piece, Value};
 use crate::model::registry_def::{EventInfo, ParamInfo, RegistryDef, TypeInfo};
 
 /// Width of nanoseconds of almost three hours, in groups. Longer times are wider.

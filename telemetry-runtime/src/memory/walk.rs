@@ -1,27 +1,26 @@
 //! Goes from event to event in the payload of a block.
 
-use telemetry_format::{Cursor, Encoding, Malformed};
+use telemetry_format::{Cursor, Encoding, Header, Malformed};
 
-use super::blocks::Seen;
 use crate::memory::registry::{self, Registry};
 use crate::model::registry_def::{EventInfo, ParamInfo, RegistryDef, Sort};
 
 /// A position between two events of a block.
-pub(super) struct Walk {
-    pub(super) registry: &'static Registry,
+pub(crate) struct Walk {
+    pub(crate) registry: &'static Registry,
     /// Number of the first slot of this kind in a lane.
     first_slot: usize,
-    pub(super) kind: usize,
+    pub(crate) kind: usize,
     /// Number of payload bytes before the position.
     at: usize,
     /// Number of events before the position.
-    pub(super) index: u32,
+    pub(crate) index: u32,
     /// The time of the last event before the position.
     time: u64,
 }
 
 /// The parts of an event, in order.
-pub(super) enum Piece<'b> {
+pub(crate) enum Piece<'b> {
     Event(&'static EventInfo),
     Param(&'static ParamInfo),
     Open,
@@ -33,7 +32,7 @@ pub(super) enum Piece<'b> {
 }
 
 /// One value.
-pub(super) enum Value<'b> {
+pub(crate) enum Value<'b> {
     /// `None` if the value of the slot is not kept.
     Address(Option<u64>),
     Word(Option<u64>),
@@ -51,15 +50,15 @@ pub(super) enum Value<'b> {
 impl Walk {
     /// Begins at the start of a block, and sets the slots to zero. Returns `None` if the process
     /// does not use the block's registry.
-    pub(super) fn new(block: &Seen, slots: &mut [u64]) -> Option<Walk> {
-        let of = |registry: &&Registry| registry.def().fingerprint == block.header.registry;
+    pub(crate) fn new(header: &Header, slots: &mut [u64]) -> Option<Walk> {
+        let of = |registry: &&Registry| registry.def().fingerprint == header.registry;
         let registry = registry::all().find(of)?;
         let kinds = registry.def().kinds;
-        let kind = kinds.iter().position(|kind| kind.bit == block.header.kind)?;
+        let kind = kinds.iter().position(|kind| kind.bit == header.kind)?;
         let range = &kinds[kind].slots;
         let kept = range.len().min(slots.len());
         slots[..kept].fill(0);
-        Some(Walk { registry, first_slot: range.start, kind, at: 0, index: 0, time: block.header.base_ticks })
+        Some(Walk { registry, first_slot: range.start, kind, at: 0, index: 0, time: header.base_ticks })
     }
 
     /// Passes the next event, and calls the function with its parts. Returns the event's time, or
@@ -67,7 +66,7 @@ impl Walk {
     ///
     /// # Errors
     /// Returns an error if the bytes are not an event of the block's kind. The walk is over then.
-    pub(super) fn next<'b>(
+    pub(crate) fn next<'b>(
         &mut self,
         payload: &'b [u8],
         slots: &mut [u64],
