@@ -13,11 +13,18 @@ pub(crate) mod events {}
 
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) use events::Signal;
-pub(crate) use events::{ControlAction, ControlMask, MessageDrop, StackEnd};
+pub(crate) use events::{ControlAction, ControlMask, MessageDrop};
 
-pub(crate) use telemetry_format::own::{
-    INTERN, LABEL_ADDRESS, LABEL_KIND, MAX_BUILD_ID, MAX_FRAMES, MAX_PATH, MAX_STRING, MODULE, PROCESS, STACK,
-};
+pub(crate) use telemetry_format::own::{INTERN, LABEL_ADDRESS, LABEL_KIND, MAX_STRING, PROCESS};
+
+/// What call stacks need, where they are walked.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+mod for_stacks {
+    pub(crate) use super::events::StackEnd;
+    pub(crate) use telemetry_format::own::{MAX_BUILD_ID, MAX_FRAMES, MAX_PATH, MODULE, STACK};
+}
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+pub(crate) use for_stacks::*;
 
 /// The most bytes of the message and of the file of `Panicked`.
 const MAX_PANIC: usize = 1024;

@@ -24,6 +24,7 @@ static SWEPT: AtomicU32 = AtomicU32::new(0);
 
 /// Asks the drain to make a sweep at once, and returns the sweep's number. Neither allocates nor
 /// locks.
+#[cfg_attr(any(not(target_os = "linux"), miri), allow(dead_code))]
 pub(crate) fn ask_sweep() -> u32 {
     let number = ASKED.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
     wake();

@@ -6,7 +6,17 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::store::{Lock, Position, Slot, Store};
+pub(crate) use self::store::{Lock, Position, Store};
+// Not every system has call stacks, which need these.
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))),
+    allow(unused_imports)
+)]
+pub(crate) use self::store::Slot;
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))),
+    allow(unused_imports)
+)]
 pub(crate) use self::table::{MAX_ENTRIES, Table};
 use telemetry_format::{Header, Label};
 
@@ -119,6 +129,10 @@ pub(crate) fn bytes() -> usize {
 }
 
 /// Returns the lane, for call stacks, if something can be recorded.
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))),
+    allow(dead_code)
+)]
 pub(crate) fn lane() -> Option<&'static Store> {
     is_ready().then_some(&STORE)
 }

@@ -36,6 +36,10 @@ const _: () = assert!(PREFIX + 2 * MAX_VARINT + own::MAX_STRING <= CAPACITY);
 
 /// A delta slot of the lane: the last value of a parameter in the open block.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))),
+    allow(dead_code)
+)]
 pub(crate) enum Slot {
     /// Of `LabelAddress`.
     Address,
