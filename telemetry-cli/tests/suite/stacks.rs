@@ -90,13 +90,13 @@ fn record(test: &str, events: u32) -> Option<Folder> {
 }
 
 /// The leaf has no frame of its own if it is built without frame pointers. Then its caller is
-/// missing.
+/// missing. With debug information it has a short name, and functions that it inlines follow.
 fn is_named(stack: &str) -> bool {
     let names: Vec<&str> = stack.split(';').collect();
     let is_called = |names: &[&str]| names[..2] == ["telemetry_test_outer", "telemetry_test_middle"];
     names[0] == "Reached"
         && names.windows(2).any(is_called)
-        && names.last().is_some_and(|name| name.ends_with("stacks::leaf"))
+        && names.iter().any(|name| *name == "leaf" || name.ends_with("stacks::leaf"))
 }
 
 #[test]
