@@ -161,10 +161,11 @@ pub use telemetry_format::{Encoding, control, own};
 
 pub use load::error::{LoadCause, LoadError};
 pub use load::file::{load, load_from, load_lock, lock_path};
+pub use model::counter::{Counter, CounterForm, CounterPer};
 pub use model::naming::{NameBy, Named, Naming};
 pub use model::registry::{
-    Clock, Count, Counter, CounterForm, CounterPer, Event, Kind, Message, MessagePart, Param, Preset,
-    Registry, Role, Span, Type, TypeForm, TypeValue, Version,
+    Clock, Count, Event, Kind, Message, MessagePart, Param, Preset, Registry, Role, Span, Type, TypeForm,
+    TypeValue, Version,
 };
 pub use model::replay::{Replay, ReplayAction, ReplayRole};
 pub use model::slots::Slots;

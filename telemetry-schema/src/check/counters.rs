@@ -5,7 +5,9 @@ use crate::check::context::{Check, Origin};
 use crate::check::fields::Fields;
 use crate::check::kinds::Kinds;
 use crate::check::names::Style;
-use crate::model::registry::{Counter, CounterForm, CounterPer, Event, Param};
+use crate::model::counter::{Counter, CounterForm, CounterPer};
+use crate::model::registry::{Event, Param};
+use crate::model::sort::Sort;
 use crate::text::diagnostic::{one_of, quote};
 use crate::text::keys;
 use crate::text::words::nearest;
@@ -49,7 +51,7 @@ pub(super) fn counters(
             used: fields.flag(cx, "used", true),
             doc: fields.need_doc(cx),
             counter: Some(counter),
-            params: counter.params(unit),
+            params: params_of(counter, unit),
             ..Event::new(name.map_or("", |name| name.into_inner()), code, kinds.of_event(cx, &fields))
         });
     }
@@ -70,7 +72,7 @@ pub(super) fn mark(cx: &mut Check, event: &Fields, params: &[Param], sound: bool
                 .map(|param| (param.name.clone(), param.sort, param.count, param.is_counter))
                 .collect()
         };
-        if sound && form(params) != form(&counter.params(String::new())) {
+        if sound && form(params) != form(&params_of(counter, String::new())) {
             let message = format!("{} is a counter, but has other parameters than samples have", event.what);
             cx.diags
                 .error(table.span(), message)
@@ -83,6 +85,22 @@ pub(super) fn mark(cx: &mut Check, event: &Fields, params: &[Param], sound: bool
         cx.diags = noted;
     }
     counter
+}
+
+/// Returns the parameters of samples: the thread, if each has a value, and the value.
+fn params_of(counter: Counter, unit: String) -> Vec<Param> {
+    let thread = Param { doc: "the system's number of the thread".into(), ..Param::new("thread", Sort::U64) };
+    let (sort, doc) = match counter.form {
+        CounterForm::Monotonic => (Sort::U64, "the sum so far"),
+        CounterForm::Gauge => (Sort::I64, "the value"),
+    };
+    // Viewers draw one curve for the process, so the values of threads are no such readings.
+    let is_counter = counter.per == CounterPer::Process;
+    let value = Param { doc: doc.into(), unit, is_counter, ..Param::new("value", sort) };
+    match counter.per {
+        CounterPer::Process => vec![value],
+        CounterPer::Thread => vec![thread, value],
+    }
 }
 
 /// Returns the form of a counter, and what has a value of it.

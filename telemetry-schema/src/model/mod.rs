@@ -3,6 +3,7 @@
 //! It may use `text`. It never reads a file, and never checks: its values keep every rule.
 
 pub(crate) mod canonical;
+pub(crate) mod counter;
 pub(crate) mod naming;
 pub(crate) mod registry;
 pub(crate) mod replay;

@@ -3,6 +3,7 @@
 
 use telemetry_format::control;
 
+use crate::model::counter::Counter;
 use crate::model::replay::Replay;
 use crate::model::sort::Sort;
 use crate::model::tracing::Tracing;
@@ -147,36 +148,6 @@ pub struct Event {
     pub counter: Option<Counter>,
     /// In wire order.
     pub params: Vec<Param>,
-}
-
-/// A number that the program counts, and that the runtime samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Counter {
-    /// Whether it only grows.
-    pub form: CounterForm,
-    /// Whether each thread has its own.
-    pub per: CounterPer,
-}
-
-/// How the value of a counter changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CounterForm {
-    /// It only grows. The samples are `u64`.
-    #[default]
-    Monotonic,
-    /// It grows and shrinks. The samples are `i64`.
-    Gauge,
-}
-
-/// What has a value of a counter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CounterPer {
-    /// The process has one value.
-    #[default]
-    Process,
-    /// Each thread has a value.
-    Thread,
 }
 
 /// One parameter of an event.
@@ -375,56 +346,6 @@ impl Clock {
     /// Returns the clock for a word.
     pub fn from_text(text: &str) -> Option<Clock> {
         Clock::ALL.iter().copied().find(|clock| clock.name() == text)
-    }
-}
-
-impl Counter {
-    /// Returns a counter.
-    pub const fn new(form: CounterForm, per: CounterPer) -> Counter {
-        Counter { form, per }
-    }
-
-    /// Returns the parameters of its samples: the thread, if each has a value, and the value.
-    pub(crate) fn params(self, unit: String) -> Vec<Param> {
-        let thread =
-            Param { doc: "the system's number of the thread".into(), ..Param::new("thread", Sort::U64) };
-        let (sort, doc) = match self.form {
-            CounterForm::Monotonic => (Sort::U64, "the sum so far"),
-            CounterForm::Gauge => (Sort::I64, "the value"),
-        };
-        // Viewers draw one curve for the process, so the values of threads are no such readings.
-        let is_counter = self.per == CounterPer::Process;
-        let value = Param { doc: doc.into(), unit, is_counter, ..Param::new("value", sort) };
-        match self.per {
-            CounterPer::Process => vec![value],
-            CounterPer::Thread => vec![thread, value],
-        }
-    }
-}
-
-impl CounterForm {
-    /// Every form.
-    pub const ALL: &[CounterForm] = &[CounterForm::Monotonic, CounterForm::Gauge];
-
-    /// Returns its word in a registry file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CounterForm::Monotonic => "monotonic",
-            CounterForm::Gauge => "gauge",
-        }
-    }
-}
-
-impl CounterPer {
-    /// Every choice.
-    pub const ALL: &[CounterPer] = &[CounterPer::Process, CounterPer::Thread];
-
-    /// Returns its word in a registry file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CounterPer::Process => "process",
-            CounterPer::Thread => "thread",
-        }
     }
 }
 
