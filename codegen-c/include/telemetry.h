@@ -1,7 +1,7 @@
 /* The runtime of telemetry for C and C++, and for debuggers.
  *
  * The headers of `telemetry c` have the events of a program. This one has everything else: control,
- * the flight recorder, snapshots, tracebacks, labels, marks and messages. It needs C99 or C++11.
+ * the flight recorder, snapshots, tracebacks, triggers, labels, marks and messages. It needs C99 or C++11.
  *
  * Every program that links the Rust crate `telemetry` contains these functions, once its runtime
  * can start, whether or not anything calls them. A debugger cannot find them by name in a stripped
@@ -101,6 +101,15 @@ void telemetry_label(const void *address, telemetry_label_t label);
  * on unless it is switched off by this name. Every tool shows it, and pictures draw it as a line with the text.
  * The text is kept as a label, truncated as by telemetry_intern. A null pointer marks nothing. */
 void telemetry_mark(const char *text, size_t length);
+
+/* Adds a trigger: a condition, a colon with a space behind it, and an action, as docs/triggers.md
+ * describes them, such as "Evicted.size > 1M: snapshot big.tel". Returns a number that is not 0. If
+ * it is none, or if there are 64 already, returns 0 and writes the reason as text and a NUL, as much as
+ * fits into size bytes. error may be null if size is 0. */
+uint32_t telemetry_trigger_add(const char *trigger, char *error, size_t size);
+
+/* Removes a trigger. Returns 0, or EINVAL if it does not exist. */
+int telemetry_trigger_remove(uint32_t trigger);
 
 /* Messages: events that the program itself receives, for code that embeds the program. The name of
  * a message is that in the registry, `Gc` or `registry:Gc`. Registries that a header of

@@ -91,6 +91,9 @@ int main(void) {
     telemetry_label(&object, label);
     telemetry_mark("a mark", 6);
     telemetry_mark(NULL, 6);
+    CHECK(telemetry_trigger_add("jump", text, sizeof text) == 0 && strstr(text, "found `jump`") != NULL);
+    CHECK(telemetry_trigger_add(NULL, NULL, 0) == 0 && telemetry_trigger_remove(77) == EINVAL);
+    CHECK(telemetry_trigger_remove(telemetry_trigger_add("signal USR1: flush", NULL, 0)) == 0);
     CHECK(telemetry_snapshot(NULL) == EINVAL && telemetry_snapshot("no/such/file") == ENOENT);
     CHECK(telemetry_snapshot("snapshot.tel") == 0 && telemetry_dump("dump.tel") == 0);
     telemetry_flush();

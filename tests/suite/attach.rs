@@ -209,7 +209,7 @@ fn a_signal_handler_starts_no_thread() {
         system::on_signal(libc::SIGUSR1, handler);
         let before = system::threads();
         for _ in 0..10 {
-            system::raise();
+            system::raise(libc::SIGUSR1);
             assert_eq!(HANDLED.load(Ordering::Relaxed), before);
         }
         assert_eq!(telemetry::counters::total().emitted(), 0);

@@ -1,7 +1,7 @@
 //! Triggers: conditions on events, periods, and what is done when they are met.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use telemetry::trigger;
@@ -276,6 +276,124 @@ fn a_counter_makes_a_snapshot() {
             assert!(!Path::new("full.tel").exists(), "99 are too few");
             counted::CACHE_HITS.add(1);
             wait("a snapshot", || Path::new("full.tel").exists());
+            vec![]
+        },
+    );
+}
+
+/// How often the program's own handler ran.
+static HANDLED: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn handled(_: libc::c_int) {
+    HANDLED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A signal meets its trigger, and the handler that the program has is called, too.
+#[test]
+fn a_signal_makes_a_snapshot() {
+    let run = child(
+        "triggers::a_signal_makes_a_snapshot",
+        |process| {
+            let process = quick(process).without("TELEMETRY_CONTROL").env("TELEMETRY_RECORD", "all");
+            process.env(
+                "TELEMETRY_TRIGGER",
+                "signal USR1: snapshot asked.tel; signal sighup: snapshot never.tel",
+            )
+        },
+        || {
+            system::on_signal(libc::SIGUSR1, handled);
+            (0..10).for_each(|_| work::tick!());
+            system::raise(libc::SIGUSR1);
+            assert_eq!(HANDLED.load(Ordering::Relaxed), 1, "the handler of the program");
+            wait_for_snapshot("asked.tel", "Tick", 10);
+            // A trigger that is added later meets only later signals. USR2 has no other handler,
+            // and does not end the process.
+            let path = "late.tel";
+            trigger::add("signal USR2 at most every 10ms: snapshot late.tel").expect("a trigger");
+            assert!(!Path::new(path).exists());
+            system::raise(libc::SIGUSR2);
+            wait_for_snapshot(path, "Tick", 10);
+            work::tick!();
+            let since = Instant::now();
+            while count(path, "Tick") < 11 {
+                assert!(since.elapsed() < LONGEST, "the second signal does not meet it");
+                system::raise(libc::SIGUSR2);
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            vec![]
+        },
+    );
+    assert!(!run.dir().join("never.tel").exists());
+    assert_eq!(run.stderr, "");
+}
+
+/// The configuration has triggers, which the environment replaces.
+#[test]
+fn the_configuration_has_triggers() {
+    let check = |variable: Option<&'static str>, name: &str, expected: &str| {
+        let run = child(
+            "triggers::the_configuration_has_triggers",
+            |process| {
+                let process = quick(process).without("TELEMETRY_CONTROL");
+                match variable {
+                    Some(text) => process.env("TELEMETRY_TRIGGER", text),
+                    None => process,
+                }
+            },
+            || {
+                let config = telemetry::Config::new().trigger("Tick: snapshot configured.tel");
+                config.trigger("Tick: jump").start().expect("the first call");
+                work::tick!();
+                wait("a snapshot", || {
+                    Path::new("configured.tel").exists() || Path::new("environment.tel").exists()
+                });
+                vec![]
+            },
+        );
+        assert!(run.dir().join(name).exists(), "{name}");
+        assert_eq!(run.stderr, expected);
+    };
+    let wrong = "telemetry: [invalid-setting] in the triggers of the configuration: found `jump`, expected \
+                 `snapshot PATH`, `flush` or `set WORDS for TIME`\n";
+    check(None, "configured.tel", wrong);
+    check(Some("Tick: snapshot environment.tel"), "environment.tel", "");
+}
+
+#[allow(unsafe_code)]
+unsafe extern "C" {
+    fn telemetry_trigger_add(text: *const libc::c_char, error: *mut libc::c_char, size: usize) -> u32;
+    safe fn telemetry_trigger_remove(number: u32) -> libc::c_int;
+}
+
+/// Calls the function for C, with room for an error of 40 bytes.
+#[allow(unsafe_code)]
+fn add_in_c(text: Option<&std::ffi::CStr>) -> Result<u32, String> {
+    let mut error = [0x7f_u8; 41];
+    let at = text.map_or(std::ptr::null(), |text| text.as_ptr());
+    // SAFETY: the text ends in NUL or is null, and there is room for 40 bytes.
+    let number = unsafe { telemetry_trigger_add(at, error.as_mut_ptr().cast(), 40) };
+    assert_eq!(error[40], 0x7f, "it writes no more than there is room for");
+    // SAFETY: a text that is null, and no room.
+    assert_eq!(unsafe { telemetry_trigger_add(std::ptr::null(), std::ptr::null_mut(), 0) }, 0);
+    let error = std::ffi::CStr::from_bytes_until_nul(&error).expect("it ends in NUL");
+    if number == 0 { Err(error.to_str().expect("UTF-8").to_owned()) } else { Ok(number) }
+}
+
+#[test]
+fn programs_in_c_have_triggers() {
+    child(
+        "triggers::programs_in_c_have_triggers",
+        |process| quick(process).without("TELEMETRY_CONTROL"),
+        || {
+            let wrong = |text: Option<&std::ffi::CStr>| add_in_c(text).expect_err("no trigger");
+            assert_eq!(wrong(None), "found null or no UTF-8, expected a trig");
+            assert_eq!(wrong(Some(c"\xff")), "found null or no UTF-8, expected a trig");
+            assert_eq!(wrong(Some(c"every 1s")), "found `every 1s`, expected a condition,");
+            let number = add_in_c(Some(c"Tick: snapshot c.tel")).expect("a trigger");
+            work::tick!();
+            wait_for_snapshot("c.tel", "Tick", 1);
+            assert_eq!(telemetry_trigger_remove(number), 0);
+            assert_eq!(telemetry_trigger_remove(number), libc::EINVAL, "it is gone");
             vec![]
         },
     );

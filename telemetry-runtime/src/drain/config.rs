@@ -46,6 +46,7 @@ pub struct Config {
     pub(crate) facts: Option<String>,
     pub(crate) summary: Option<bool>,
     pub(crate) signals: Option<bool>,
+    pub(crate) triggers: String,
 }
 
 impl Config {
@@ -175,6 +176,15 @@ impl Config {
         self.signals = Some(on);
         self
     }
+
+    /// Adds triggers, as [`crate::add_trigger`] does, separated by semicolons. A text that is no
+    /// trigger is reported on standard error at the start. `TELEMETRY_TRIGGER`, which replaces all
+    /// of them; none by default.
+    pub fn trigger(mut self, text: &str) -> Self {
+        self.triggers.push_str(text);
+        self.triggers.push(';');
+        self
+    }
 }
 
 impl Debug for Config {
@@ -194,6 +204,7 @@ impl Debug for Config {
             facts,
             summary,
             signals,
+            triggers,
         } = self;
         f.debug_struct("Config")
             .field("output", output)
@@ -210,6 +221,7 @@ impl Debug for Config {
             .field("facts", facts)
             .field("summary", summary)
             .field("signals", signals)
+            .field("triggers", triggers)
             .finish()
     }
 }

@@ -1,5 +1,5 @@
 //! The runtime's functions for programs in C that are more than a debugger needs: the flight
-//! recorder's switches, snapshots, tracebacks, labels and marks.
+//! recorder's switches, snapshots, tracebacks, triggers, labels and marks.
 //!
 //! `include/telemetry.h` describes them. [`keep`] makes the linker keep them, as in `debugger`.
 #![allow(unsafe_code)]
@@ -18,6 +18,7 @@ use crate::postmortem::debugger::{change, copy};
 use crate::postmortem::traceback::Traceback;
 use crate::sys::c_text::text;
 use crate::sys::errno::{INVALID, IO};
+use crate::triggers::list as triggers;
 
 /// The number of bytes of a string that gets a label, and of one character more. By that, a longer
 /// string is counted as truncated.
@@ -41,6 +42,8 @@ pub(crate) fn keep() {
     black_box(telemetry_intern as *const ());
     black_box(telemetry_label as *const ());
     black_box(telemetry_mark as *const ());
+    black_box(telemetry_trigger_add as *const ());
+    black_box(telemetry_trigger_remove as *const ());
 }
 
 /// Makes the flight recorder record what the words name.
@@ -137,6 +140,30 @@ unsafe fn label_text<'t>(at: *const u8, len: usize) -> Option<&'t str> {
     // SAFETY: by the contract of this function.
     let (text, _) = unsafe { given::text::<MAX_LABEL>(at, len) };
     (!at.is_null() && len <= isize::MAX as usize).then_some(text)
+}
+
+/// Adds a trigger. Returns its number, or 0 and the reason as text, as far as there is room.
+///
+/// # Safety
+/// `text` must be null or end in NUL. `to` must be null or point to `size` writable bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn telemetry_trigger_add(at: *const c_char, to: *mut c_char, size: usize) -> u32 {
+    // SAFETY: by the contract of this function.
+    let given = unsafe { text(at) }.and_then(|text| text.to_str().ok());
+    let added = given.map_or_else(
+        || Err("found null or no UTF-8, expected a trigger".to_owned()),
+        |text| triggers::add(text).map_err(|error| error.to_string()),
+    );
+    let why = added.as_ref().err().map_or("", String::as_str);
+    // SAFETY: by the contract of this function.
+    unsafe { copy(why, to, size) };
+    added.map_or(0, triggers::TriggerId::number)
+}
+
+/// Removes a trigger. Returns 0, or the error number for one that does not exist.
+#[unsafe(no_mangle)]
+extern "C" fn telemetry_trigger_remove(number: u32) -> c_int {
+    if triggers::remove(triggers::TriggerId::of(number)) { 0 } else { INVALID }
 }
 
 /// Gives an address a name.

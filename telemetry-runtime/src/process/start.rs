@@ -58,10 +58,13 @@ impl Config {
     ///
     /// # Errors
     /// Returns an error, and changes nothing, if an earlier call or event has started the runtime.
-    pub fn start(self) -> Result<(), AlreadyStarted> {
+    pub fn start(mut self) -> Result<(), AlreadyStarted> {
         let mut config = CONFIG.lock().unwrap_or_else(PoisonError::into_inner);
         if !state::is_new() {
             return Err(AlreadyStarted);
+        }
+        if !self.triggers.is_empty() {
+            triggers::configure(core::mem::take(&mut self.triggers));
         }
         *config = Some(self);
         drop(config);

@@ -40,6 +40,9 @@ mod threads;
 #[cfg(all(unix, not(miri)))]
 mod unix;
 mod usage;
+pub(crate) mod user_signal_names;
+#[cfg(all(unix, not(miri)))]
+mod user_signals;
 mod wait;
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
@@ -73,6 +76,8 @@ pub(crate) use threads::*;
 #[cfg(all(unix, not(miri)))]
 pub(crate) use unix::*;
 pub(crate) use usage::{Usage, usage};
+#[cfg(all(unix, not(miri)))]
+pub(crate) use user_signals::{count_signal, signals_so_far};
 pub(crate) use wait::*;
 
 /// Programs of other systems have no build ID.

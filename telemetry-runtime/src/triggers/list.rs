@@ -2,7 +2,7 @@
 
 use core::ffi::CStr;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use telemetry_format::Notice;
@@ -36,6 +36,8 @@ static LIST: Mutex<Option<List>> = Mutex::new(None);
 static ANY: AtomicBool = AtomicBool::new(false);
 /// True once the triggers of the environment were added.
 static BEGUN: AtomicBool = AtomicBool::new(false);
+/// The triggers of the program's configuration, which apply if the environment has none.
+static CONFIGURED: OnceLock<String> = OnceLock::new();
 /// The variable with the triggers of the environment.
 const VARIABLE: &CStr = c"TELEMETRY_TRIGGER";
 /// The number of the thread that does the actions. Of its events only samples of counters meet
@@ -79,6 +81,8 @@ struct Armed {
     /// Events before this reading of the clock do not meet it.
     from: u64,
     is_met: bool,
+    /// How often its signal had come when this was last looked at.
+    signals: u32,
     /// True once it was reported that its condition fits no registry.
     warned: bool,
 }
@@ -103,6 +107,18 @@ pub fn add(text: &str) -> Result<TriggerId, TriggerError> {
     Ok(id)
 }
 
+impl TriggerId {
+    /// Returns the number, which is not 0.
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+
+    /// Returns the trigger of a number.
+    pub(crate) fn of(number: u32) -> TriggerId {
+        TriggerId(number)
+    }
+}
+
 /// Removes a trigger. Returns false if it is gone already.
 pub fn remove(id: TriggerId) -> bool {
     let removed = lock().is_some_and(|mut guard| {
@@ -118,15 +134,25 @@ pub fn remove(id: TriggerId) -> bool {
     removed
 }
 
-/// Adds the triggers of the environment, at the start of the runtime.
+/// Sets the triggers of the program's configuration, before the start of the runtime.
+pub(crate) fn configure(text: String) {
+    _ = CONFIGURED.set(text);
+}
+
+/// Adds the triggers of the environment, or else those of the program's configuration, at the start
+/// of the runtime.
 pub(crate) fn begin() {
     // A forked child has the triggers of its parent.
     if !BEGUN.swap(true, Ordering::Relaxed) {
-        let text = sys::with_env(VARIABLE, |bytes| String::from_utf8_lossy(bytes).into_owned());
-        let text = text.unwrap_or_default();
-        for trigger in parse::triggers(&text) {
+        let of_env = sys::with_env(VARIABLE, |bytes| String::from_utf8_lossy(bytes).into_owned());
+        let (place, text) = match (&of_env, CONFIGURED.get()) {
+            (Some(text), _) => ("TELEMETRY_TRIGGER", text.as_str()),
+            (None, Some(text)) => ("the triggers of the configuration", text.as_str()),
+            (None, None) => ("", ""),
+        };
+        for trigger in parse::triggers(text) {
             if let Err(why) = trigger.and_then(put) {
-                sys::report(Notice::InvalidSetting, format_args!("in TELEMETRY_TRIGGER: {why}"));
+                sys::report(Notice::InvalidSetting, format_args!("in {place}: {why}"));
             }
         }
     }
@@ -140,11 +166,12 @@ pub(crate) fn is_any() -> bool {
     ANY.load(Ordering::Relaxed)
 }
 
-/// Returns true if there is something to begin: the environment has a trigger, or the parent of a
-/// fork had one. Does not allocate.
+/// Returns true if there is something to begin: the environment or the configuration has a trigger,
+/// or the parent of a fork had one. Does not allocate.
 pub(crate) fn is_wanted() -> bool {
-    let has_text = || sys::with_env(VARIABLE, |bytes| !bytes.trim_ascii().is_empty());
-    is_any() || !BEGUN.load(Ordering::Relaxed) && has_text().unwrap_or(false)
+    let of_env = || sys::with_env(VARIABLE, |bytes| !bytes.trim_ascii().is_empty());
+    let has_text = || of_env().unwrap_or_else(|| CONFIGURED.get().is_some());
+    is_any() || !BEGUN.load(Ordering::Relaxed) && has_text()
 }
 
 fn put(trigger: Trigger) -> Result<TriggerId, String> {
@@ -155,6 +182,9 @@ fn put(trigger: Trigger) -> Result<TriggerId, String> {
     }
     list.last_id += 1;
     let id = list.last_id;
+    if let When::Signal(index) = trigger.when {
+        sys::count_signal(index, wake);
+    }
     list.armed.push(Armed::new(id, trigger));
     list.bound.clear();
     ANY.store(true, Ordering::Relaxed);
@@ -287,16 +317,18 @@ impl Armed {
     fn new(id: u32, trigger: Trigger) -> Armed {
         let until = match trigger.when {
             When::Every(period) => Some(Instant::now() + period),
-            When::Event { .. } => None,
+            When::Event { .. } | When::Signal(_) => None,
         };
-        Armed { id, trigger, until, from: 0, is_met: false, warned: false }
+        let mut armed = Armed { id, trigger, until, from: 0, is_met: false, signals: 0, warned: false };
+        armed.signals = armed.signals_so_far();
+        armed
     }
 
     /// Returns the word that names the event of the condition.
     fn word(&self) -> Option<String> {
         match &self.trigger.when {
             When::Event { event, .. } => Some(event.clone()),
-            When::Every(_) => None,
+            When::Every(_) | When::Signal(_) => None,
         }
     }
 
@@ -306,7 +338,10 @@ impl Armed {
         match self.trigger.when {
             When::Every(period) if is_over => self.until = Some(now + period.max(self.trigger.rest)),
             When::Every(_) => return None,
-            When::Event { .. } => {
+            When::Event { .. } | When::Signal(_) => {
+                let signals = self.signals_so_far();
+                self.is_met |= self.until.is_none() && signals != self.signals;
+                self.signals = signals;
                 if is_over {
                     // What occurred while it rested does not meet it: an action may have caused it.
                     (self.until, self.from) = (None, clock::ticks());
@@ -318,6 +353,14 @@ impl Armed {
             }
         }
         Some(self.trigger.action.clone())
+    }
+
+    /// Returns how often the signal of the condition has come so far.
+    fn signals_so_far(&self) -> u32 {
+        match self.trigger.when {
+            When::Signal(index) => sys::signals_so_far(index),
+            When::Event { .. } | When::Every(_) => 0,
+        }
     }
 
     /// Returns why the condition fits no registry in use.
@@ -339,7 +382,7 @@ impl Armed {
     fn test(&self) -> Option<&Test> {
         match &self.trigger.when {
             When::Event { test, .. } => test.as_ref(),
-            When::Every(_) => None,
+            When::Every(_) | When::Signal(_) => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! triggers  = trigger *( ";" trigger )
 //! trigger   = when [ " at most every " time ] ": " action
-//! when      = "every " time | event | event "." parameter operator value
+//! when      = "every " time | "signal " name | event | event "." parameter operator value
 //! event     = [ registry ":" ] name
 //! operator  = "<" | "<=" | ">" | ">=" | "==" | "!="
 //! value     = number [ "k" | "M" | "G" ] | time | name of an enum's value
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::own::switches::MAX_TIME;
+use crate::sys::user_signal_names::NAMES;
 
 /// How long a trigger rests after it was met, unless its text says otherwise.
 const DEFAULT_REST: Duration = Duration::from_secs(1);
@@ -35,6 +36,8 @@ pub(crate) struct Trigger {
 pub(crate) enum When {
     /// Whenever this time has passed.
     Every(Duration),
+    /// When the process gets this signal, an index of [`NAMES`].
+    Signal(usize),
     /// When an event occurs that passes the test, if there is one.
     Event {
         /// As a word of control.
@@ -109,14 +112,23 @@ pub(crate) fn trigger(text: &str) -> Result<Trigger, String> {
         Some((when, rest)) => (when, time(rest)?),
         None => (when, DEFAULT_REST),
     };
-    let when = match when.trim().strip_prefix("every ") {
-        Some(period) => When::Every(time(period)?),
-        None => event(when.trim())?,
+    let when = match when.trim().split_once(' ') {
+        Some(("every", period)) => When::Every(time(period)?),
+        Some(("signal", name)) => When::Signal(signal(name.trim())?),
+        _ => event(when.trim())?,
     };
     let action = self::action(action.trim())?;
     // Events that these words switch on cannot meet it again while they are on.
     let rest = if let Action::Set(_, time) = &action { rest.max(*time) } else { rest };
     Ok(Trigger { when, rest, action })
+}
+
+/// Returns the index of a signal by its name, with or without `SIG`.
+fn signal(name: &str) -> Result<usize, String> {
+    let name = name.to_ascii_uppercase();
+    let bare = name.strip_prefix("SIG").unwrap_or(&name);
+    let found = NAMES.iter().position(|known| *known == bare);
+    found.ok_or_else(|| format!("found `{name}`, expected a signal of {}", NAMES.join(", ")))
 }
 
 fn event(text: &str) -> Result<When, String> {
@@ -131,7 +143,8 @@ fn event(text: &str) -> Result<When, String> {
         return match is_name(text) {
             true => Ok(When::Event { event: text.to_owned(), test: None }),
             false => Err(format!(
-                "found `{text}`, expected `Event`, `Event.parameter > NUMBER` or `every TIME` as the condition"
+                "found `{text}`, expected `Event`, `Event.parameter > NUMBER`, `every TIME` or `signal NAME` as the \
+                 condition"
             )),
         };
     };
@@ -256,6 +269,8 @@ mod tests {
         let why = event("gc:Start", Some(("why", Operator::Equal, Wanted::Name("Full".into()))));
         check("gc:Start.why == Full: flush", why, second, Action::Flush);
         check("every 10 s: flush", When::Every(10 * second), second, Action::Flush);
+        check("signal usr1: flush", When::Signal(2), second, Action::Flush);
+        check("signal SIGHUP at most every 1m: flush", When::Signal(0), 60 * second, Action::Flush);
         let set = Action::Set("Ref -Fix".into(), 5 * second);
         check("Evict: set Ref -Fix for 5s", event("Evict", None), 5 * second, set);
     }
@@ -269,11 +284,13 @@ mod tests {
             ("Evict: set Ref for 2d", "found `2d`, expected a time from `10ms` to `24h`"),
             ("every 1ms: flush", "found `1ms`, expected a time from `10ms` to `24h`"),
             ("every 25h: flush", "found `25h`, expected a time from `10ms` to `24h`"),
+            ("signal SEGV: flush", "found `SEGV`, expected a signal of HUP, QUIT, USR1, USR2, WINCH"),
             ("Evict > 5: flush", "found `Evict`, expected `Event.parameter` before the operator"),
             ("Evict.size > : flush", "found ``, expected a number behind the operator"),
             (
                 "a b: flush",
-                "found `a b`, expected `Event`, `Event.parameter > NUMBER` or `every TIME` as the condition",
+                "found `a b`, expected `Event`, `Event.parameter > NUMBER`, `every TIME` or `signal NAME` as the \
+                 condition",
             ),
         ] {
             assert_eq!(trigger(text), Err(expected.to_owned()), "{text}");

@@ -234,10 +234,10 @@ pub(crate) fn exit_at_once() -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Sends `SIGUSR1` to this thread.
-pub(crate) fn raise() {
+/// Sends a signal to this thread.
+pub(crate) fn raise(signal: libc::c_int) {
     // SAFETY: takes no pointer.
-    unsafe { libc::raise(libc::SIGUSR1) };
+    unsafe { libc::raise(signal) };
 }
 
 /// Blocks `SIGUSR1` in this thread.
