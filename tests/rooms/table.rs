@@ -117,9 +117,9 @@ const CLI: &[Room] = &[
     ("sql", &["text", "term", "input"]),
     ("witness", &["text", "term"]),
     ("symbols", &["text", "term", "input"]),
-    ("stats", &["text", "term", "input"]),
+    ("stats", &["text", "term", "input", "symbols"]),
     ("spans", &["text", "term", "input"]),
-    ("compare", &["text", "term", "input", "stats", "spans"]),
+    ("compare", &["text", "term", "input", "symbols", "stats", "spans"]),
     ("commands", ALL),
 ];
 

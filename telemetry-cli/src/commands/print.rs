@@ -1,5 +1,7 @@
 //! `telemetry print`: events for people, and for programs as JSON.
 
+mod backtraces;
+
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
@@ -8,13 +10,15 @@ use std::path::Path;
 use clap::ValueEnum;
 use telemetry_decode::{Events, Input, Order};
 
+use self::backtraces::Lines;
 use crate::input::events::{EventArgs, Opened};
 use crate::input::follow::Follow;
-use crate::input::lines::{LineArgs, LinePrinter};
+use crate::input::lines::LineArgs;
 use crate::input::live::{self, Seen};
 use crate::input::pipe::Pipe;
 use crate::input::threads::ThreadArgs;
 use crate::input::verdict::Verdict;
+use crate::symbols::Stacks;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::interrupt;
 use crate::term::output::Output;
@@ -31,6 +35,7 @@ Examples:
   telemetry print --thread worker --event PoolInit a.tel b.tel
   telemetry print --follow gc.tel                   also events that are appended later
   telemetry print --last 20 gc.tel
+  telemetry print --stacks --event BlockAlloc app.tel     with the functions that led to each event
   telemetry print --json gc.tel | jq 'select(.event == \"ArenaAlloc\") | .params.size'
   program | telemetry print --follow -              each event as it arrives";
 
@@ -49,6 +54,10 @@ pub(crate) struct Args {
     /// Print only the last events, this many
     #[arg(long, value_name = "N", conflicts_with_all = ["limit", "follow"])]
     last: Option<usize>,
+
+    /// Name the functions of call stacks below each event, the innermost first
+    #[arg(long, conflicts_with = "follow")]
+    stacks: bool,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -78,6 +87,9 @@ impl Run for Args {
         let mut opened = self.common.open(order)?;
         let mut output = opened.output()?;
         let mut printer = self.printer(Some(&opened.events));
+        if self.stacks {
+            printer = printer.with_stacks(Stacks::of(&opened.inputs)?, !opened.inputs.are_files());
+        }
         let is_stopped = match self.last {
             Some(last) => append_last(&mut opened, &mut output, last, &mut printer).map(|()| false)?,
             None => opened.write_first(&mut output, self.lines.limit(), self.threads.number(), || {
@@ -123,11 +135,11 @@ impl Args {
     }
 
     /// Returns the printer of lines. Of a growing file, the events are not known in advance.
-    fn printer(&self, events: Option<&Events<'_>>) -> LinePrinter {
-        self.lines.printer(&self.common.output, |is_colored| match events {
+    fn printer(&self, events: Option<&Events<'_>>) -> Lines {
+        Lines::new(self.lines.printer(&self.common.output, |is_colored| match events {
             Some(events) => Printer::new(events, is_colored),
             None => Printer::of_any_session(is_colored),
-        })
+        }))
     }
 }
 
@@ -137,7 +149,7 @@ fn append_last(
     opened: &mut Opened,
     output: &mut Output,
     last: usize,
-    printer: &mut LinePrinter,
+    printer: &mut Lines,
 ) -> Result<(), Failure> {
     let mut lines: VecDeque<Vec<u8>> = VecDeque::new();
     let read = opened.each(|event| {

@@ -1,5 +1,7 @@
 //! `telemetry stats`: how often each event occurred, when, on which thread, and with which values.
 
+use std::sync::{Mutex, PoisonError};
+
 use telemetry_decode::{EventBatch, Order};
 use telemetry_report::stats::{Tally, Usage};
 
@@ -10,6 +12,7 @@ use crate::stats::grouping::{GroupArgs, Grouping};
 use crate::stats::groups::Groups;
 use crate::stats::shown::{Stats, bytes_by_kind};
 use crate::stats::unused::UnusedStats;
+use crate::symbols::Stacks;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::json::JsonArgs;
 
@@ -23,6 +26,7 @@ Examples:
   telemetry stats
   telemetry stats --kind Trace --from 1s --until 2s
   telemetry stats --by why,thread --sum size --percentiles 50,99 gc.tel
+  telemetry stats --by stack --sum size app.tel  by call stack: its innermost functions; --json has all
   telemetry stats --unused *.tel                 events and values that never occur
   telemetry stats --json gcbench.tel | jq '.events[] | [.event, .count]'";
 
@@ -102,12 +106,25 @@ impl Args {
             grouping.check(opened.registries())?;
         }
         let mut groups = Groups::default();
-        let of_shard = |batch: &EventBatch<'_>, groups: &mut Groups| groups.add_batch(batch, grouping);
+        // Files are read again for the stacks, if there are some. A pipe cannot be.
+        let is_pipe = !opened.inputs.are_files();
+        let piped = Mutex::new(Stacks::default());
+        let of_shard = |batch: &EventBatch<'_>, groups: &mut Groups| {
+            if is_pipe {
+                let mut stacks = piped.lock().unwrap_or_else(PoisonError::into_inner);
+                batch.iter().for_each(|event| stacks.take(&event));
+            }
+            groups.add_batch(batch, grouping);
+        };
         opened.each_shard(self.threads.number(), of_shard, |later| groups.merge(later, grouping))?;
         grouping.check(opened.registries())?;
         groups.limit(grouping, 1);
         let verdict = opened.verdict();
-        let shown = Grouped::new(&opened.events, grouping, &groups, &verdict);
+        let mut stacks = match is_pipe {
+            true => piped.into_inner().unwrap_or_else(PoisonError::into_inner),
+            false => Stacks::if_needed(groups.has_stacks(), &opened.inputs)?,
+        };
+        let shown = Grouped::new(&opened.events, grouping, &groups, &mut stacks, &verdict);
         opened.output()?.show(self.json.is_on(), &shown, |out| {
             if verdict.has_blocks() {
                 shown.append_text(out);

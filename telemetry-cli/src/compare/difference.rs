@@ -15,6 +15,7 @@ use super::measure::{EventFigures, Name, RunOf};
 use crate::input::verdict::Verdict;
 use crate::stats::grouped::Grouped;
 use crate::stats::grouping::Grouping;
+use crate::symbols::Stacks;
 
 /// The probability of one wrong star or more, if nothing differs.
 const LEVEL: f64 = 0.01;
@@ -160,7 +161,10 @@ type Group = (u64, Vec<Option<f64>>);
 fn groups_of(runs: &[RunOf<'_>; 2], verdicts: [&Verdict; 2], grouping: &Grouping) -> Vec<GroupDifference> {
     let mut groups: BTreeMap<Vec<String>, [Option<Group>; 2]> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {
-        let grouped = Grouped::new(&run.opened.events, grouping, run.groups, verdicts[at]);
+        // An input that was read cannot fail. If it does, its stacks have no names.
+        let stacks = Stacks::if_needed(run.groups.has_stacks(), &run.opened.inputs);
+        let mut stacks = stacks.unwrap_or_default();
+        let grouped = Grouped::new(&run.opened.events, grouping, run.groups, &mut stacks, verdicts[at]);
         for (values, events, sums) in grouped.each() {
             let sums = sums.map(Json::as_f64).collect();
             groups.entry(values.to_vec()).or_default()[at] = Some((events, sums));

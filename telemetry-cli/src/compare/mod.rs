@@ -1,6 +1,7 @@
 //! Two runs beside one another: their figures, and which differences are more than noise.
 //!
-//! It may use `text`, `term`, `input`, `stats` and `spans`. It never chooses an exit code.
+//! It may use `text`, `term`, `input`, `symbols`, `stats` and `spans`. It never chooses an exit
+//! code.
 
 pub(crate) mod difference;
 pub(crate) mod forms;

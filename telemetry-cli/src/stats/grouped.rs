@@ -14,6 +14,7 @@ use super::grouping::{Column, Grouping};
 use super::groups::{Dropped, Form, Group, Groups};
 use super::sum::Sum;
 use crate::input::verdict::Verdict;
+use crate::symbols::Stacks;
 use crate::text::print::thread_name;
 use crate::text::table::Table;
 use crate::text::{count, escaped_bytes, escaped_text, grouped, json, number_text, scalar};
@@ -57,6 +58,9 @@ struct GroupStats {
     sums: Vec<SumStats>,
     #[serde(skip)]
     cells: Vec<String>,
+    /// The cells of the table.
+    #[serde(skip)]
+    shown: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -73,13 +77,23 @@ struct Percentile {
     value: Json,
 }
 
-/// The values of a group: for JSON, and as text.
-type Values = Vec<(Json, String)>;
+/// A value of a group.
+#[derive(Default)]
+struct Cell {
+    json: Json,
+    /// All of it as text, by which groups are told apart.
+    text: String,
+    /// What a table has of it, if that is less.
+    short: Option<String>,
+}
+
+/// The innermost functions of a stack that a table has.
+const SHOWN_FRAMES: usize = 3;
 
 /// Groups with the same text are one. They had other numbers, as in other sessions.
 #[derive(Default)]
 struct Joined {
-    values: Values,
+    values: Vec<Cell>,
     events: u64,
     sums: Vec<Sum>,
 }
@@ -89,17 +103,25 @@ impl<'a> Grouped<'a> {
         events: &Events<'_>,
         grouping: &'a Grouping,
         groups: &Groups,
+        stacks: &mut Stacks,
         verdict: &'a Verdict,
     ) -> Grouped<'a> {
         let mut joined: BTreeMap<Vec<String>, Joined> = BTreeMap::new();
         for group in groups.each() {
             let session = events.sessions().iter().find(|known| known.id == group.session);
-            let values: Values = group
+            let values: Vec<Cell> = group
                 .columns
                 .iter()
-                .map(|(form, value)| value_of(events, groups, session, *form, *value))
+                .map(|(form, value)| match (form, session) {
+                    (Form::Stack, Some(session)) => Cell::of_stack(&stacks.frames(session, *value)),
+                    (Form::Frames, _) => {
+                        let text = String::from_utf8_lossy(groups.text(*value));
+                        Cell::of_stack(&text.split('\n').collect::<Vec<_>>())
+                    }
+                    _ => value_of(events, groups, session, *form, *value).into(),
+                })
                 .collect();
-            let texts = values.iter().map(|(_, text)| text.clone()).collect();
+            let texts = values.iter().map(|cell| cell.text.clone()).collect();
             let one = joined.entry(texts).or_default();
             one.values = values;
             one.add(&group);
@@ -149,7 +171,7 @@ impl<'a> Grouped<'a> {
         let head: Vec<&str> = self.head.iter().map(String::as_str).collect();
         let mut table = Table::new(self.by.len(), &head);
         for group in &self.groups {
-            let mut cells = group.cells.clone();
+            let mut cells = group.shown.clone();
             cells.push(grouped(group.events));
             cells.push(format!("{:.1} %", group.share * 100.0));
             for sum in &group.sums {
@@ -173,6 +195,28 @@ impl<'a> Grouped<'a> {
             let text = format!("{groups} dropped, with {events}; other counts may be too low by {error}\n");
             out.extend_from_slice(text.as_bytes());
         }
+    }
+}
+
+impl From<(Json, String)> for Cell {
+    fn from((json, text): (Json, String)) -> Cell {
+        Cell { json, text, short: None }
+    }
+}
+
+impl Cell {
+    /// Makes one of a call stack, whose innermost function is the first.
+    fn of_stack<T: AsRef<str>>(frames: &[T]) -> Cell {
+        let join = |frames: &[T]| {
+            let frames: Vec<String> = frames.iter().map(|frame| escaped_text(frame.as_ref())).collect();
+            frames.join(" <- ")
+        };
+        let short = (frames.len() > SHOWN_FRAMES + 1).then(|| {
+            let more = frames.len() - SHOWN_FRAMES;
+            format!("{} <- {more} more", join(&frames[..SHOWN_FRAMES]))
+        });
+        let json = frames.iter().map(|frame| Json::from(frame.as_ref())).collect();
+        Cell { json: Json::Array(json), text: join(frames), short }
     }
 }
 
@@ -200,8 +244,9 @@ impl Joined {
             sums: sums.collect(),
             events,
             share: events as f64 / total.max(1) as f64,
-            cells: values.iter().map(|(_, text)| text.clone()).collect(),
-            values: names.zip(values.into_iter().map(|(json, _)| json)).collect(),
+            shown: values.iter().map(|cell| cell.short.as_ref().unwrap_or(&cell.text).clone()).collect(),
+            cells: values.iter().map(|cell| cell.text.clone()).collect(),
+            values: names.zip(values.into_iter().map(|cell| cell.json)).collect(),
         }
     }
 }
@@ -257,7 +302,10 @@ fn value_of(
     let known = |fingerprint| events.registries().iter().find(|known| known.fingerprint == fingerprint);
     let plain = |value: u64| (Json::from(value), grouped(value));
     match form {
-        Form::Text => (json::string_value(groups.text(value)), escaped_bytes(groups.text(value))),
+        Form::Text | Form::Frames => {
+            (json::string_value(groups.text(value)), escaped_bytes(groups.text(value)))
+        }
+        Form::Stack => plain(value),
         Form::Thread => {
             let name = session.map(|session| thread_name(session, value as u32));
             name.map_or_else(|| plain(value), |name| (Json::from(name.clone()), name))

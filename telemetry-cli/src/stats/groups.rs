@@ -6,10 +6,12 @@ use std::hash::{BuildHasher, Hasher};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use telemetry_decode::{Event, EventBatch};
 use telemetry_report::figures::keyed::PerEvent;
-use telemetry_schema::{Count, Sort};
+use telemetry_report::stacks::StackRole;
+use telemetry_schema::{Count, Role, Sort};
 
 use super::grouping::{Column, Field, Grouping, is_number};
 use super::sum::Sum;
+use crate::symbols::listed;
 
 /// The limits of groups: without percentiles, and with them. A distribution takes up to 50 KiB.
 const MAX_GROUPS: usize = 1 << 16;
@@ -71,8 +73,19 @@ pub(crate) enum Form {
     Scalar(u64, Sort),
     /// A number that stands for a string, as the parameter of an event of a registry does.
     Numbered(u64, usize, usize),
+    /// The number of a call stack.
+    Stack,
+    /// A text with a function of a call stack in each line.
+    Frames,
     Thread,
     Session,
+}
+
+impl Form {
+    /// Returns true if the value is the number of a text.
+    fn is_text(self) -> bool {
+        matches!(self, Form::Text | Form::Frames)
+    }
 }
 
 /// Where the columns of an event type come from.
@@ -89,6 +102,7 @@ enum Source {
     Bits(usize),
     Run(usize),
     Array(usize),
+    Frames(StackRole),
     Thread,
     Session,
 }
@@ -135,6 +149,7 @@ impl Groups {
                     Source::Bits(param) => row.bits(param),
                     Source::Run(param) => self.texts.number(event.run(param)),
                     Source::Array(param) => self.texts.number(&array(&event, param)),
+                    Source::Frames(role) => self.texts.number(frames(&event, &role).as_bytes()),
                     Source::Thread => event.thread().into(),
                     Source::Session => event.session().id,
                 };
@@ -173,7 +188,7 @@ impl Groups {
             self.key.push(key[0]);
             for column in key[1..].chunks(2) {
                 let form = column[0] as usize;
-                let is_text = later.forms[form] == Form::Text;
+                let is_text = later.forms[form].is_text();
                 let value = if is_text { numbers[column[1] as usize] } else { column[1] };
                 self.key.extend([forms[form].into(), value]);
             }
@@ -241,7 +256,7 @@ impl Groups {
             }
             let key = &mut self.keys[kept * self.stride..(kept + 1) * self.stride];
             for column in key[1..].chunks_mut(2) {
-                if self.forms[column[0] as usize] == Form::Text {
+                if self.forms[column[0] as usize].is_text() {
                     column[1] = self.texts.number(&texts.by_number[column[1] as usize]);
                 }
             }
@@ -266,6 +281,11 @@ impl Groups {
             let sums = &self.sums[group * self.width..(group + 1) * self.width];
             Group { session: key[0], columns: columns.collect(), events: *events, sums }
         })
+    }
+
+    /// Returns true if call stacks have to be named.
+    pub(crate) fn has_stacks(&self) -> bool {
+        self.forms.contains(&Form::Stack)
     }
 
     /// Returns a text by its number.
@@ -321,11 +341,18 @@ fn array(event: &Event<'_>, param: usize) -> Vec<u8> {
     event.value(param).map_or_else(Vec::new, |value| value.to_string().into_bytes())
 }
 
+/// Returns the functions of a stack that is a list, each in a line.
+fn frames(event: &Event<'_>, role: &StackRole) -> String {
+    let frames = listed(role, event);
+    frames.iter().map(|frame| frame.replace('\n', " ")).collect::<Vec<_>>().join("\n")
+}
+
 impl Plan {
     /// Returns none for an event that lacks a column.
     fn new(event: &Event<'_>, grouping: &Grouping, texts: &mut Texts, forms: &mut Vec<Form>) -> Option<Plan> {
         let (schema, registry) = (event.schema(), event.registry());
         let find = |name: &String| schema.params.iter().position(|param| param.name == *name);
+        let listed = StackRole::of(event);
         let mut columns = Vec::new();
         for (_, column) in &grouping.by {
             let (form, source) = match column {
@@ -345,6 +372,10 @@ impl Plan {
                     let param = &schema.params[index];
                     let fingerprint = event.known_registry().fingerprint;
                     match param.sort {
+                        _ if param.role == Some(Role::Stack) => (Form::Stack, Source::Bits(index)),
+                        _ if listed.is_some_and(|role| role.stack == index) => {
+                            (Form::Frames, Source::Frames(listed?))
+                        }
                         _ if param.count != Count::One => (Form::Text, Source::Array(index)),
                         sort if sort.is_run() => (Form::Text, Source::Run(index)),
                         _ if event.numbers(index).is_some() => {
@@ -358,8 +389,8 @@ impl Plan {
             columns.push((form_number(forms, form), source));
         }
         let needs_session = columns.iter().any(|(form, _)| match forms[*form as usize] {
-            Form::Thread | Form::Numbered(..) | Form::Scalar(_, Sort::Label) => true,
-            Form::Text | Form::Scalar(..) | Form::Session => false,
+            Form::Thread | Form::Numbered(..) | Form::Stack | Form::Scalar(_, Sort::Label) => true,
+            Form::Text | Form::Frames | Form::Scalar(..) | Form::Session => false,
         });
         let sum = |name: &String| {
             let index = find(name)?;

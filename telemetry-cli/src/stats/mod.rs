@@ -1,6 +1,6 @@
 //! Counts of events as text and JSON.
 //!
-//! It may use `text`, `term` and `input`. It never opens an input.
+//! It may use `text`, `term`, `input` and `symbols`. It never opens an input.
 
 pub(crate) mod grouped;
 pub(crate) mod grouping;

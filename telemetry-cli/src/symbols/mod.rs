@@ -4,8 +4,10 @@
 //! shows more of them than names.
 
 mod module;
+mod param;
 mod perf_map;
 mod stacks;
 mod table;
 
+pub(crate) use param::{StackParam, listed};
 pub(crate) use stacks::Stacks;

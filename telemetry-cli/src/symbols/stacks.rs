@@ -1,9 +1,9 @@
 //! The stacks of all sessions, from the events `Stack` and `Module` of the runtime's registry.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
-use telemetry_decode::{Event, Filter, Order, Value};
+use telemetry_decode::{Event, Filter, Order, Session, Value};
 
 use super::module::Module;
 use super::perf_map;
@@ -24,19 +24,22 @@ const ENDS: [(u64, &str); 3] = [(2, "(no frame pointer)"), (3, "(more frames)"),
 /// be no frame pointers above them.
 const FIRST: [&str; 4] = ["__libc_start_call_main", "__libc_start_main", "start_thread", "_start"];
 
+/// The functions that find the place of the code, the innermost first. In C it is one.
+const RUNTIMES: [&str; 3] = ["here", "stack", "telemetry_code_"];
+
 /// All stacks of a stream.
 #[derive(Default)]
 pub(crate) struct Stacks {
-    sessions: HashMap<u64, Session>,
+    sessions: HashMap<u64, OfSession>,
 }
 
 #[derive(Default)]
-struct Session {
+struct OfSession {
     /// The number of the end, and the addresses of the code, by number.
     stacks: HashMap<u64, (u64, Box<[u64]>)>,
     modules: Vec<Module>,
     /// The functions at addresses that were asked for.
-    names: HashMap<u64, Rc<[String]>>,
+    names: HashMap<u64, Arc<[String]>>,
     compiled: Option<Table>,
 }
 
@@ -52,6 +55,11 @@ impl Stacks {
             }
         }
         Ok(stacks)
+    }
+
+    /// Reads the stacks of inputs, if they are needed.
+    pub(crate) fn if_needed(are_needed: bool, inputs: &Inputs) -> Result<Stacks, Failure> {
+        if are_needed { Stacks::of(inputs) } else { Ok(Stacks::default()) }
     }
 
     /// Takes a stack or a module from an event, if it has one.
@@ -86,22 +94,21 @@ impl Stacks {
         }
     }
 
-    /// Returns the functions of a stack of an event, the outermost first. What is not a function is
-    /// in parentheses.
-    pub(crate) fn frames(&mut self, event: &Event<'_>, stack: u64) -> Vec<String> {
+    /// Returns the functions of a stack of a session, the innermost first. What is not a function
+    /// is in parentheses.
+    pub(crate) fn frames(&mut self, session: &Session, stack: u64) -> Vec<String> {
         let none = || vec!["(not recorded)".to_string()];
-        let Some(session) = self.sessions.get_mut(&event.session().id) else { return none() };
+        let pid = session.facts.number("pid");
+        let Some(session) = self.sessions.get_mut(&session.id) else { return none() };
         let Some((end, addresses)) = session.stacks.get(&stack).cloned() else { return none() };
-        let pid = event.session().facts.number("pid");
         let mut frames = Vec::new();
         for (at, address) in addresses.iter().enumerate() {
             // A call may be the last instruction of its function, so that the place where it goes
             // on is behind that.
             let address = if at == 0 { *address } else { address.wrapping_sub(1) };
             let names = session.functions(address, pid);
-            let own = if at == 0 { names.iter().take_while(|name| is_emitter(name)).count() } else { 0 };
-            // The last one is not inlined: it is the function that emits.
-            frames.extend_from_slice(&names[own.min(names.len().saturating_sub(1))..]);
+            let own = if at == 0 { emitters(&names) } else { 0 };
+            frames.extend_from_slice(&names[own..]);
         }
         let is_first = frames.last().is_some_and(|name| FIRST.contains(&name.as_str()));
         if end != COMPLETE && !is_first {
@@ -109,19 +116,30 @@ impl Stacks {
                 ENDS.iter().find(|(number, _)| *number == end).map_or("(unknown end)", |(_, text)| text);
             frames.push(text.to_string());
         }
-        frames.reverse();
         frames
     }
 }
 
-/// Returns true for a function of the emitter, which is inlined into the one that emits.
-fn is_emitter(name: &str) -> bool {
-    name.starts_with("telemetry_runtime::own::stacks::") || name.contains("::__emit::")
+/// Returns how many of the functions at the first place are those of the emitter, which are inlined
+/// into the function that emits. That one is the last.
+fn emitters(names: &[String]) -> usize {
+    let runtimes = names.iter().take_while(|name| RUNTIMES.contains(&last_part(name))).count();
+    if runtimes == 0 {
+        return 0;
+    }
+    // The emitter itself follows. In Rust it may consist of several functions.
+    let more = names[runtimes..].iter().skip(1).take_while(|name| name.contains("::__emit::")).count();
+    (runtimes + 1 + more).min(names.len() - 1)
 }
 
-impl Session {
+/// Returns the name of a function without its module.
+fn last_part(name: &str) -> &str {
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+impl OfSession {
     /// Returns the functions at an address, the innermost first.
-    fn functions(&mut self, address: u64, pid: Option<u64>) -> Rc<[String]> {
+    fn functions(&mut self, address: u64, pid: Option<u64>) -> Arc<[String]> {
         if let Some(names) = self.names.get(&address) {
             return names.clone();
         }
@@ -136,8 +154,45 @@ impl Session {
                 names.push(compiled.name(address).map_or_else(|| format!("{address:#x}"), str::to_string));
             }
         }
-        let names: Rc<[String]> = names.into();
+        let names: Arc<[String]> = names.into();
         self.names.insert(address, names.clone());
         names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::emitters;
+
+    #[test]
+    fn the_functions_of_the_emitter_are_left_out() {
+        let walk = "telemetry_runtime::own::stacks";
+        let (here, stack) = (format!("{walk}::walk::here"), format!("{walk}::stack"));
+        let table: [(&[&str], &[&str]); 8] = [
+            // Without debug information there is one function.
+            (&["app::work"], &["app::work"]),
+            (&["here"], &["here"]),
+            // With that of lines alone, what was inlined has short names.
+            (&["here", "stack", "reached", "app::work"], &["app::work"]),
+            (&["here", "stack", "reached", "inner", "app::work"], &["inner", "app::work"]),
+            (&[&here, &stack, "app::events::__emit::reached", "app::work"], &["app::work"]),
+            (
+                &[
+                    &here,
+                    &stack,
+                    "a::events::__emit::reached",
+                    "a::events::__emit::reached::{closure#0}",
+                    "a::b",
+                ],
+                &["a::b"],
+            ),
+            // In C.
+            (&["telemetry_code_", "heap_alloc_", "my_malloc"], &["my_malloc"]),
+            (&["reached", "work"], &["reached", "work"]),
+        ];
+        for (names, left) in table {
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            assert_eq!(names[emitters(&names)..], *left, "{names:?}");
+        }
     }
 }

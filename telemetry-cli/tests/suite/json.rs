@@ -38,6 +38,16 @@ fn schema(text: &str) -> Validator {
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
 }
 
+/// Checks an object of `stats --by`.
+pub(crate) fn check_groups(value: &Value) {
+    check(&schema(GROUPS), "groups", value);
+}
+
+/// Checks a line of `print --json`.
+pub(crate) fn check_event(value: &Value) {
+    check(&schema(EVENT), "event", value);
+}
+
 #[test]
 fn output_is_what_the_schemas_say() {
     let folder = folder();

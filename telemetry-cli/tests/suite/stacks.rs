@@ -6,6 +6,8 @@ use std::arch::global_asm;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::Value as Json;
+
 use crate::flame::folded;
 use crate::run::Folder;
 use crate::stack_events;
@@ -90,13 +92,13 @@ fn record(test: &str, events: u32) -> Option<Folder> {
 }
 
 /// The leaf has no frame of its own if it is built without frame pointers. Then its caller is
-/// missing. With debug information it has a short name, and functions that it inlines follow.
+/// missing. With debug information, the emitter's functions that it inlines are not shown.
 fn is_named(stack: &str) -> bool {
     let names: Vec<&str> = stack.split(';').collect();
     let is_called = |names: &[&str]| names[..2] == ["telemetry_test_outer", "telemetry_test_middle"];
     names[0] == "Reached"
         && names.windows(2).any(is_called)
-        && names.iter().any(|name| *name == "leaf" || name.ends_with("stacks::leaf"))
+        && names.last().is_some_and(|name| name.ends_with("suite::stacks::leaf"))
 }
 
 #[test]
@@ -118,6 +120,46 @@ fn functions_have_their_names() {
     // Other commands show the number.
     let printed = String::from_utf8(folder.run("print --event Reached app.tel").stdout).unwrap();
     assert_eq!(printed.matches("stack:1").count(), 3, "{printed}");
+}
+
+#[test]
+fn events_are_grouped_by_their_stacks() {
+    let Some(folder) = record("stacks::events_are_grouped_by_their_stacks", 3) else { return };
+    let stream = std::fs::read(folder.path("app.tel")).unwrap();
+    let text = |run: crate::run::Run| String::from_utf8(run.stdout).unwrap();
+    for run in [folder.run("stats --by stack app.tel"), folder.run_on("stats --by stack -", &stream)] {
+        let text = text(run);
+        let row = text.lines().nth(1).unwrap();
+        let is_shown = row.starts_with("suite::stacks::leaf <- telemetry_test_") && row.contains(" more ");
+        assert!(is_shown && row.ends_with("3  100.0 %"), "{text}");
+    }
+    let json: Json = serde_json::from_str(&text(folder.run("stats --by stack --json app.tel"))).unwrap();
+    crate::json::check_groups(&json);
+    let stack = &json["groups"][0]["values"]["stack"];
+    let frames: Vec<&str> = stack.as_array().unwrap().iter().filter_map(Json::as_str).collect();
+    assert_eq!(frames[0], "suite::stacks::leaf");
+    assert!(frames.contains(&"telemetry_test_outer") && frames.len() > 4, "{frames:?}");
+    let same = text(folder.run("diff --by stack app.tel app.tel"));
+    assert!(same.contains("suite::stacks::leaf <- telemetry_test_"), "{same}");
+}
+
+#[test]
+fn stacks_are_printed_below_their_events() {
+    let Some(folder) = record("stacks::stacks_are_printed_below_their_events", 2) else { return };
+    let stream = std::fs::read(folder.path("app.tel")).unwrap();
+    let text = |run: crate::run::Run| String::from_utf8(run.stdout).unwrap();
+    let piped = folder.run_on("print --stacks -", &stream);
+    for text in [text(folder.run("print --stacks --event Reached app.tel")), text(piped)] {
+        assert_eq!(text.matches("#0   suite::stacks::leaf\n").count(), 2, "{text}");
+        assert_eq!(text.matches("telemetry_test_outer\n").count(), 2, "{text}");
+    }
+    let lines = text(folder.run("print --stacks --json --event Reached app.tel"));
+    for line in lines.lines() {
+        let json: Json = serde_json::from_str(line).unwrap();
+        crate::json::check_event(&json);
+        assert_eq!(json["frames"][0], "suite::stacks::leaf", "{line}");
+    }
+    assert_eq!(lines.lines().count(), 2);
 }
 
 /// A program that was built again after it ran, and one that is gone.

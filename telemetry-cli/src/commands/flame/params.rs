@@ -10,6 +10,7 @@ use crate::input::events::{EventArgs, Opened};
 use crate::stats::grouped::Grouped;
 use crate::stats::grouping::{Column, Grouping, unit_of};
 use crate::stats::groups::Groups;
+use crate::symbols::Stacks;
 use crate::term::ended::Failure;
 use crate::term::message::warning;
 use crate::text::count;
@@ -37,7 +38,8 @@ pub(super) fn graph(
     let unit = weight.map_or("count", |weight| unit_of(opened.registries(), weight));
     let mut graph = FlameGraph::new("events", unit);
     let verdict = opened.verdict();
-    let shown = Grouped::new(&opened.events, &grouping, &groups, &verdict);
+    let mut stacks = Stacks::if_needed(groups.has_stacks(), &opened.inputs)?;
+    let shown = Grouped::new(&opened.events, &grouping, &groups, &mut stacks, &verdict);
     let mut without = 0;
     for (cells, events, mut sums) in shown.each() {
         let number = if weight.is_some() { sums.next().and_then(whole) } else { Some(events) };
