@@ -68,7 +68,10 @@ const RUNTIME: &[Room] = &[
     ("messages", &["sys", "sync", "model", "run", "memory", "own"]),
     ("triggers", &["sys", "model", "run", "memory", "store", "control", "emit", "own"]),
     ("drain", &["sys", "model", "run", "memory", "store", "control", "emit", "own", "sinks", "triggers"]),
-    ("postmortem", &["sys", "sync", "model", "run", "memory", "control", "emit", "own", "messages", "triggers", "drain"]),
+    (
+        "postmortem",
+        &["sys", "sync", "model", "run", "memory", "control", "emit", "own", "messages", "triggers", "drain"],
+    ),
     ("socket", ALL),
     ("process", ALL),
 ];
