@@ -1,22 +1,22 @@
 //! `telemetry info`: the content of a stream, from its block headers.
 
-mod ending;
 mod facts;
 mod log;
 
 use std::collections::BTreeMap;
 
-use ending::{Ending, endings};
 use facts::{RegistryInfo, fact_text};
 use log::LogInfo;
 use serde::Serialize;
 use telemetry_decode::blocks::{Index, IndexedLane};
 use telemetry_decode::names::RUNTIME_REGISTRY;
-use telemetry_decode::{Reader, Session};
+use telemetry_decode::{Order, Reader, Session};
+use telemetry_report::stats::Ending;
 
 use crate::input::inputs::{InputArgs, Inputs, cannot_read};
 use crate::input::remedy;
 use crate::input::verdict::Verdict;
+use crate::stats::ending::endings;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::json::JsonArgs;
 use crate::term::output::OutputArgs;
@@ -59,7 +59,12 @@ impl Run for Args {
         let index = reader.index().map_err(cannot_read)?;
         drop(step);
         let verdict = Verdict::new(&index.completeness, &index.sessions, &inputs).of_headers();
-        let info = Info::new(&index, endings(&inputs, &index)?, &verdict);
+        // A pipe cannot be read again.
+        let endings = match inputs.are_files() {
+            true => endings(&index, |filter| inputs.events(Order::Time, filter))?,
+            false => BTreeMap::new(),
+        };
+        let info = Info::new(&index, endings, &verdict);
         self.show(&inputs, &info, |out| info.append_text(out))?;
         verdict.report(context, self.input.strict);
         Ok(())
@@ -222,7 +227,7 @@ impl<'a> SessionInfo<'a> {
             fact("events to", format!("{} ns ({seconds:.3} s)", signed_grouped(last)));
         }
         fact("ended", if self.ended { "in good order" } else { "not in good order" }.to_string());
-        self.ending.rows().for_each(|(key, value)| fact(key, value));
+        self.ending.rows().for_each(|(key, value)| fact(key, escaped_text(&value)));
         facts.append(out, 0);
         out.push(b'\n');
 

@@ -1,7 +1,8 @@
-//! Counts of events as text and JSON.
+//! Counts of events as text and JSON, and how programs ended.
 //!
 //! It may use `text`, `term`, `input` and `symbols`. It never opens an input.
 
+pub(crate) mod ending;
 pub(crate) mod grouped;
 pub(crate) mod grouping;
 pub(crate) mod groups;

@@ -46,6 +46,7 @@ pub(super) struct SessionForm {
     pub(super) host: Option<String>,
     pub(super) start: Ns,
     pub(super) ended: bool,
+    pub(super) endings: Vec<(String, String)>,
     pub(super) facts: Vec<(String, String)>,
 }
 

@@ -27,6 +27,14 @@ impl Source<'_> {
             host: facts.text("host").map(cut),
             start: self.start(session),
             ended: session.ended,
+            endings: self
+                .gathered
+                .endings
+                .get(&session.id)
+                .into_iter()
+                .flat_map(|ending| ending.rows())
+                .map(|(what, text)| (what.to_string(), cut(&text)))
+                .collect(),
             facts: facts
                 .iter()
                 .filter(|(key, _)| !shown.contains(key))

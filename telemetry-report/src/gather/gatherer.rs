@@ -64,6 +64,10 @@ pub struct Gatherer {
     gaps: Option<(Gaps, u64)>,
     /// Starts of sessions in nanoseconds since 1970.
     starts: HashMap<u64, i64>,
+    /// How programs ended, by session.
+    pub(crate) endings: HashMap<u64, stats::Ending>,
+    /// For each of `events`, whether it says how a program ended.
+    are_endings: Vec<bool>,
 }
 
 impl Default for Gatherer {
@@ -93,6 +97,8 @@ impl Default for Gatherer {
             select: None,
             gaps: None,
             starts: HashMap::new(),
+            endings: HashMap::new(),
+            are_endings: Vec::new(),
         }
     }
 }
@@ -115,11 +121,15 @@ impl Gatherer {
         }
         let at = self.axis.interval(moment);
         let thread = self.threads.of(event);
-        let events = &mut self.events;
+        let (events, are_endings) = (&mut self.events, &mut self.are_endings);
         let number = *self.numbers.get(event, |event| {
             events.push((event.known_registry().fingerprint, event.index()));
+            are_endings.push(stats::Ending::is_said_by(event));
             events.len() as u32 - 1
         });
+        if self.are_endings[number as usize] {
+            self.endings.entry(event.session().id).or_default().add(event);
+        }
         self.slots.add(thread, number, at, event);
         self.samples.add(number, moment, thread, event);
         self.marks.take(moment, thread, event);

@@ -123,6 +123,8 @@ export interface Session {
   start: Ns;
   /** False if the program was killed, or is still running. */
   ended: boolean;
+  /** What the stream says of the program's end, each with a name: `panic`, `signal` or `exit code`. */
+  endings: [string, string][];
   /** All other facts, as text. */
   facts: [string, string][];
 }

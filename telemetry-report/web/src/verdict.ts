@@ -1,6 +1,6 @@
 /** The head of the page: what ran, and whether the record of it is complete. */
 
-import type { Against, Loss, Report } from "./document";
+import type { Against, Loss, Report, Session } from "./document";
 import { button, type Child, element, replace, table } from "./dom";
 import { between, bytes, commas, count, cut, exactAt, exactTime, short, time, utc } from "./format";
 import { marksTable } from "./marks";
@@ -40,14 +40,27 @@ export function verdict(report: Report): string[] {
   if (damaged_ranges > 0) said.push(`${plural(damaged_ranges, "damaged range")} in the input`);
   if (unended_sessions.length > 0) {
     said.push(
-      unended_sessions.length === 1 && report.sessions.length <= 1
-        ? "the session has no end: it was killed, or is running"
-        : `${plural(unended_sessions.length, "session")} without an end`,
+      unended_sessions.length > 1 || report.sessions.length > 1
+        ? `${plural(unended_sessions.length, "session")} without an end`
+        : hasSignal(report.sessions[0])
+          ? "the session has no end: a signal ended it"
+          : "the session has no end: it was killed, or is running",
     );
   }
   const { complete, may_be_truncated } = report.stats.completeness;
   if (said.length === 0 && !complete && !may_be_truncated) said.push("the record is not complete");
   return said;
+}
+
+const hasSignal = (session?: Session) => !!session?.endings.some(([what]) => what === "signal");
+
+/** Returns how the programs ended, as sentences; none if the record does not say. */
+function endings({ sessions }: Report): string[] {
+  if (sessions.length === 1) return sessions[0].endings.map(([what, text]) => `${what}: ${cut(text, 200)}`);
+  return ["panic", "signal", "exit code"].flatMap((what) => {
+    const number = sessions.filter((session) => session.endings.some(([name]) => name === what)).length;
+    return number > 0 ? [`${plural(number, "session")} with ${what === "exit code" ? "an" : "a"} ${what}`] : [];
+  });
 }
 
 /** Returns what a complete record may lack, too. */
@@ -123,7 +136,10 @@ function facts(report: Report): HTMLElement {
           .join(" "),
       );
     }
-    if (!session.ended) add("end", "none: it was killed, or is running");
+    for (const [what, text] of session.endings) add(what, text);
+    if (!session.ended) {
+      add("end", hasSignal(session) ? "none: a signal ended it" : "none: it was killed, or is running");
+    }
     for (const [name, text] of session.facts) add(name, text);
   }
   if (report.sessions.length > 50) add("more sessions", commas(report.sessions.length - 50));
@@ -182,6 +198,7 @@ export function showVerdict(header: HTMLElement, view: View): void {
   const good = isOpen ? "read without losses" : "✔ complete: nothing lost";
   const found = said.length === 0 ? good : `✖ ${said.join("; ")}`;
   const text = [found, ...remarks(report)].join("; ");
+  const ends = endings(report).join("; ");
   const listed = [hasLosses && "losses", report.marks.length > 0 && "marks", "facts"].filter(Boolean);
   const more = element(
     "details",
@@ -204,6 +221,7 @@ export function showVerdict(header: HTMLElement, view: View): void {
     header,
     element("div", { class: "row title" }, element("h1", {}, name), ...about),
     element("div", { class: "row" }, line, more),
+    ends && element("div", { class: "verdict loss", "data-test": "verdict-end" }, `✖ ${ends}`),
     report.against && before(report.against),
   );
 }

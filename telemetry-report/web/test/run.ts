@@ -46,6 +46,7 @@ export class Run {
       host: "a1",
       start: 0,
       ended: true,
+      endings: [],
       facts: [
         ["os", "linux"],
         ["cores", "2"],

@@ -17,6 +17,7 @@ use super::{path, program, ring};
 use crate::input::inputs::cannot_read;
 use crate::input::remedy;
 use crate::process::{Pid, Place};
+use crate::stats::ending::endings;
 use crate::term::ended::Failure;
 use crate::text::sniff::{Look, known_by};
 use crate::text::{count, grouped};
@@ -247,9 +248,42 @@ pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, Strin
         // If the program recorded nothing, the end of its stream is not the reason.
         findings.push(finding.noted());
     }
+    let open =
+        |filter| Reader::open(path).and_then(|reader| reader.filter(filter).events()).map_err(cannot_read);
+    for (session, ending) in endings(index, open)? {
+        findings.extend(ending.rows().map(|(what, text)| end(index, session, what, &text)));
+    }
     let fine = format!("{} of {}", count(events, "event"), count(index.sessions.len() as u64, "session"));
     let fine = if excluded > 0 { format!("{fine}, {} excluded", grouped(excluded)) } else { fine };
     Ok((findings, fine))
+}
+
+/// Explains what a session says of its end. A panic may have been caught, and a status may be
+/// meant.
+fn end(index: &Index, session: u64, what: &str, text: &str) -> Finding {
+    let of = if index.sessions.len() > 1 { format!(" in session {session:016x}") } else { String::new() };
+    let before = "telemetry print --last 20 shows what came before";
+    let (cause, found, why, help) = match what {
+        "panic" => (
+            "panicked",
+            "a thread panicked",
+            "the stream does not say whether the program caught the panic",
+            format!("{before}; TELEMETRY_TRACEBACK=20 prints it at the panic"),
+        ),
+        "signal" => (
+            "signaled",
+            "a thread got a fatal signal",
+            "the system or the program itself sent it",
+            format!("{before}; a core dump shows the code"),
+        ),
+        _ => (
+            "exited",
+            "the program ended with a status",
+            "it reports by it that it failed",
+            before.to_string(),
+        ),
+    };
+    Finding::problem(cause, format!("{found}{of}: {text}"), why, help).noted()
 }
 
 /// Counts bytes that are in no whole block. The index has only headers, so it does not know damage

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::Page;
 use crate::run::{Folder, run};
-use crate::streams::{START, begun, gc, gc_registry, labeled, lossy, marked, two_registries};
+use crate::streams::{START, begun, failed, gc, gc_registry, labeled, lossy, marked, two_registries};
 
 /// Checks the report of a stream against `stats --json` and `spans --json`.
 #[track_caller]
@@ -175,6 +175,18 @@ fn losses_have_time_thread_kind_and_cause() {
     assert!(frame.contains("1,230 lost in the program"), "{frame}");
     // Control characters of the program's name are shown as numbers.
     assert!(frame.contains("<title>lossy\\u{1b}[1m</title>"), "{frame}");
+}
+
+#[test]
+fn sessions_have_ends() {
+    let document = Page::of(&failed()).document;
+    let found: Vec<_> = list_of(&document["sessions"]).iter().map(|session| &session["endings"]).collect();
+    let of_first = serde_json::json!([
+        ["panic", "no such key\n, at src/cache.rs:7, in thread 2, the last of 2"],
+        ["signal", "SIGSEGV at 0x10, code 1, in thread 2"],
+        ["exit code", "101"]
+    ]);
+    assert_eq!(found, [&of_first, &serde_json::json!([])]);
 }
 
 #[test]

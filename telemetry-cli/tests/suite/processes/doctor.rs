@@ -17,7 +17,7 @@ use super::hostile::as_other_user;
 use super::{CHILD, Program, Sockets, copy_program, is_root, wait};
 use crate::gc_events;
 use crate::run::{Folder, Run, run};
-use crate::streams::{blocks, future, gc, gc_run, image, lossy};
+use crate::streams::{blocks, failed, future, gc, gc_run, image, lossy};
 
 fn emit() {
     gc_events::pool_init!(1_u64, 2_u64, 3_u64, 0);
@@ -302,6 +302,7 @@ fn files() {
         .with("text.tel", "no stream\n")
         .with("cut.tel", &whole[..whole.len() - 200])
         .with("lossy.tel", lossy())
+        .with("failed.tel", failed())
         .with("open.tel", gc_run(1).finish().unwrap())
         .with("app.ring", image(&whole, 3))
         .with("damaged.tel", {
@@ -330,6 +331,7 @@ fn files() {
         ("cut.tel", "missing damaged (not-ended)"),
         ("damaged.tel", "damaged"),
         ("lossy.tel", "pool-full reentrant (not-ended)"),
+        ("failed.tel", "(panicked) (signaled) (exited)"),
         ("app.ring", "memory-image"),
         ("future.tel", "other-format"),
         ("off.tel", "switched-off (not-ended)"),

@@ -1,22 +1,16 @@
 //! How programs ended, by the runtime's own events of the kind `Program`.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
-use telemetry_decode::blocks::Index;
 use telemetry_decode::names::RUNTIME_REGISTRY;
-use telemetry_decode::{Event, Filter, Order, Value};
-
-use crate::input::inputs::{Inputs, cannot_read};
-use crate::term::ended::Failure;
-use crate::text::{escaped_text, grouped};
+use telemetry_decode::{Event, Value};
+use telemetry_format::Grouped;
 
 /// The events that say how a program ended.
-const EVENTS: [&str; 3] = ["Panicked", "Exited", "Signaled"];
+pub const ENDINGS: [&str; 3] = ["Panicked", "Exited", "Signaled"];
 
 /// What a session says of its end.
 #[derive(Serialize, Debug, Default, PartialEq)]
-pub(super) struct Ending {
+pub struct Ending {
     /// The status with which the program ended, if it was not 0.
     exit_code: Option<i64>,
     /// The last panic.
@@ -49,35 +43,14 @@ struct Panic {
     time_ns: i64,
 }
 
-/// Returns how the programs of the sessions ended, by the id of the session. Reads events only if
-/// there are any of that kind. An input that cannot be read again has none.
-pub(super) fn endings(inputs: &Inputs, index: &Index) -> Result<BTreeMap<u64, Ending>, Failure> {
-    let mut endings = BTreeMap::new();
-    if !has_any(index) || !inputs.are_files() {
-        return Ok(endings);
-    }
-    let filter = Filter::default().registries([RUNTIME_REGISTRY]).events(EVENTS);
-    let mut events = inputs.events(Order::Time, filter)?;
-    while let Some(event) = events.next().map_err(cannot_read)? {
-        let ending: &mut Ending = endings.entry(event.session().id).or_default();
-        ending.add(&event);
-    }
-    Ok(endings)
-}
-
-/// Returns true if the input has events of the kind that such events have.
-fn has_any(index: &Index) -> bool {
-    let own = index.registries.iter().filter(|known| known.registry.name == RUNTIME_REGISTRY);
-    let kinds = own.flat_map(|known| {
-        let of_events = known.registry.events.iter().filter(|event| EVENTS.contains(&&*event.name));
-        of_events.map(|event| (known.fingerprint, known.registry.kinds[event.kind].bit))
-    });
-    let kinds: Vec<_> = kinds.collect();
-    index.lanes.iter().any(|lane| lane.events > 0 && kinds.contains(&(lane.registry, lane.kind)))
-}
-
 impl Ending {
-    fn add(&mut self, event: &Event<'_>) {
+    /// Returns true if an event says how its program ended.
+    pub fn is_said_by(event: &Event<'_>) -> bool {
+        event.registry().name == RUNTIME_REGISTRY && ENDINGS.contains(&event.name())
+    }
+
+    /// Takes an event that says how the program ended.
+    pub fn add(&mut self, event: &Event<'_>) {
         let text = |name: &str| match event.get(name) {
             Some(Value::String(text)) => text.to_string(),
             _ => String::new(),
@@ -114,21 +87,20 @@ impl Ending {
         }
     }
 
-    /// Returns names and texts of what is known.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (&'static str, String)> {
+    /// Returns names and texts of what is known. The texts may have control characters.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static str, String)> {
         let panic = self.panic.as_ref().map(|panic| {
             let Panic { message, file, line, thread, .. } = panic;
             let more = match self.panics {
                 1 => String::new(),
-                panics => format!(", the last of {}", grouped(panics)),
+                panics => format!(", the last of {}", Grouped::from(panics)),
             };
-            let text = escaped_text(&format!("{message}, at {file}:{line}"));
-            ("panic", format!("{text}, in thread {thread}{more}"))
+            ("panic", format!("{message}, at {file}:{line}, in thread {thread}{more}"))
         });
         let signal = self.signal.as_ref().map(|signal| {
             let Signal { name, code, address, thread, .. } = signal;
             let at = if *code > 0 { format!(" at {address}") } else { String::new() };
-            ("signal", escaped_text(&format!("{name}{at}, code {code}, in thread {thread}")))
+            ("signal", format!("{name}{at}, code {code}, in thread {thread}"))
         });
         let exit_code = self.exit_code.map(|code| ("exit code", code.to_string()));
         panic.into_iter().chain(signal).chain(exit_code)
