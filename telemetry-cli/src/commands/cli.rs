@@ -12,8 +12,9 @@ use telemetry_format::FORMAT_VERSION;
 #[cfg(feature = "sql")]
 use super::sql;
 use super::{
-    c, check, cnv, completions, convert, csv, diff, flame, fleet, gdb, history, info, init, listen, man,
-    mono, parquet, print, py, query, recover, release, replay, report, show, spans, stats, txt, validate,
+    c, check, cnv, completions, convert, csv, diff, flame, fleet, gdb, history, info, init, leaks, listen,
+    man, mono, parquet, print, py, query, recover, release, replay, report, show, spans, stats, txt,
+    validate,
 };
 #[cfg(unix)]
 use super::{control, doctor, list, tail, top};
@@ -41,7 +42,7 @@ pub(crate) struct Cli {
 
 /// The commands as `--help` shows them. Some are not in every build.
 const GROUPS: [(&str, &[&str]); 8] = [
-    ("Look", &["print", "info", "stats", "spans", "flame", "diff", "report", "validate", "doctor"]),
+    ("Look", &["print", "info", "stats", "spans", "flame", "leaks", "diff", "report", "validate", "doctor"]),
     ("Query", &["query", "sql", "csv", "parquet"]),
     ("Convert and replay", &["convert", "recover", "replay"]),
     ("Live", &["list", "control", "tail", "top", "listen", "gdb"]),
@@ -140,6 +141,7 @@ commands! {
     Stats(stats::Args),
     Spans(spans::Args),
     Flame(flame::Args),
+    Leaks(leaks::Args),
     Diff(diff::Args),
     Report(report::Args),
     Validate(validate::Args),

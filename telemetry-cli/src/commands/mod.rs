@@ -21,6 +21,7 @@ mod gdb;
 mod history;
 mod info;
 mod init;
+mod leaks;
 #[cfg(unix)]
 mod list;
 mod listen;

@@ -11,6 +11,7 @@ pub(crate) mod inputs;
 pub(crate) mod lake;
 pub(crate) mod lines;
 pub(crate) mod live;
+pub(crate) mod marks;
 pub(crate) mod opening;
 mod perf;
 pub(crate) mod pipe;

@@ -26,6 +26,14 @@ impl StackParam {
         numbered.map(StackParam::Numbered).or_else(listed)
     }
 
+    /// Returns the index of the parameter.
+    pub(crate) fn index(&self) -> usize {
+        match self {
+            StackParam::Listed(role) => role.stack,
+            StackParam::Numbered(index) => *index,
+        }
+    }
+
     /// Returns the functions of an event's stack, the innermost first.
     pub(crate) fn frames(&self, event: &Event<'_>, stacks: &mut Stacks) -> Vec<String> {
         match self {

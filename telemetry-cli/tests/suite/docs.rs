@@ -35,7 +35,7 @@ fn samples_are_real() {
         .with("new.toml", CACHE)
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
     for (page, expected) in
-        [("cli.md", 26), ("diff.md", 3), ("exports.md", 1), ("marks.md", 2), ("top.md", 1)]
+        [("cli.md", 27), ("diff.md", 3), ("exports.md", 1), ("marks.md", 2), ("top.md", 1)]
     {
         samples_of(&folder, page, expected);
     }

@@ -25,6 +25,7 @@ mod gzip;
 mod hostile_logs;
 mod init;
 mod json;
+mod leaks;
 mod listen;
 mod mono;
 mod mps;

@@ -99,6 +99,18 @@ pub(crate) fn sound() -> Vec<u8> {
     ])
 }
 
+/// Makes a recording with a loss, a free of what was not allocated, and an address that is taken
+/// twice.
+pub(crate) fn doubtful() -> Vec<u8> {
+    recording(&[
+        (1, Alloc(0x1000, 100)),
+        (1, Lost(3)),
+        (1, Free(0x2000, 10)),
+        (1, Alloc(0x1000, 50)),
+        (1, Alloc(0x3000, 7)),
+    ])
+}
+
 fn json(folder: &Folder, args: &str) -> (Json, Run) {
     let run = folder.run(args);
     let json = serde_json::from_slice(&run.stdout);

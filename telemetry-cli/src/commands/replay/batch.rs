@@ -1,12 +1,11 @@
 //! A recording in batches of steps, so that the measured time excludes reading.
 
-use std::collections::HashMap;
-
+use telemetry_decode::Events;
 use telemetry_decode::replay::{Live, Op, Origin, Step};
-use telemetry_decode::{Event, Events};
-use telemetry_schema::{Registry, Replay};
+use telemetry_schema::Replay;
 
 use crate::input::inputs::{Inputs, cannot_read};
+use crate::input::marks::Marks;
 use crate::term::ended::Failure;
 
 /// The maximum of steps in a batch.
@@ -15,9 +14,7 @@ const MAX_STEPS: usize = 4096;
 /// Some steps.
 pub(super) struct Batch<'i> {
     pub(super) steps: Vec<BatchStep>,
-    inputs: &'i Inputs,
-    /// Given registries by fingerprint. Their marks count if the stream's registry has none.
-    given: HashMap<u64, Option<&'i Registry>>,
+    marks: Marks<'i>,
     /// Number of the last event read.
     number: u64,
 }
@@ -32,20 +29,7 @@ pub(super) struct BatchStep {
 
 impl<'i> Batch<'i> {
     pub(super) fn new(inputs: &'i Inputs) -> Batch<'i> {
-        Batch { steps: Vec::with_capacity(MAX_STEPS), inputs, given: HashMap::new(), number: 0 }
-    }
-
-    /// Returns the mark of an event. A stream may be older than the marks of its registry.
-    fn mark<'a>(&mut self, event: &Event<'a>) -> Option<&'a Replay>
-    where
-        'i: 'a,
-    {
-        if event.schema().replay.is_some() {
-            return event.schema().replay.as_ref();
-        }
-        let (inputs, fingerprint) = (self.inputs, event.known_registry().fingerprint);
-        let given = *self.given.entry(fingerprint).or_insert_with(|| inputs.given(fingerprint));
-        given?.event(event.schema().code)?.replay.as_ref()
+        Batch { steps: Vec::with_capacity(MAX_STEPS), marks: Marks::new(inputs), number: 0 }
     }
 
     /// Reads the next steps, and calls a function with events that are not steps. Returns false at
@@ -60,7 +44,7 @@ impl<'i> Batch<'i> {
         while self.steps.len() < MAX_STEPS {
             let Some(event) = events.next().map_err(cannot_read)? else { break };
             self.number += 1;
-            let mark = self.mark(&event);
+            let mark = self.marks.of(&event);
             let Some(step) = mark.and_then(|mark| Step::marked(&event, mark)) else {
                 other(mark);
                 continue;
