@@ -246,6 +246,8 @@ mod texts {
     struct Marks;
     #[doc = include_str!("../docs/counters.md")]
     struct Counters;
+    #[doc = include_str!("../docs/sampling.md")]
+    struct Sampling;
     #[doc = include_str!("../docs/triggers.md")]
     struct Triggers;
 }

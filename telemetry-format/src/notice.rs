@@ -44,11 +44,13 @@ pub enum Notice {
     SocketFailed,
     /// The drain's thread cannot be started.
     ThreadFailed,
+    /// Threads are not sampled.
+    SamplingFailed,
 }
 
 impl Notice {
     /// All notices.
-    pub const ALL: [Notice; 18] = [
+    pub const ALL: [Notice; 19] = [
         Notice::SinkFailed,
         Notice::SinkAddress,
         Notice::SinkUntrusted,
@@ -67,6 +69,7 @@ impl Notice {
         Notice::RingUnlisted,
         Notice::SocketFailed,
         Notice::ThreadFailed,
+        Notice::SamplingFailed,
     ];
 
     /// Returns the word in brackets at the start of the line.
@@ -90,6 +93,7 @@ impl Notice {
             Notice::RingUnlisted => "ring-unlisted",
             Notice::SocketFailed => "socket-failed",
             Notice::ThreadFailed => "thread-failed",
+            Notice::SamplingFailed => "sampling-failed",
         }
     }
 }

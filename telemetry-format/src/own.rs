@@ -25,6 +25,12 @@ pub const PROCESS: u16 = 8;
 /// The bit of the kind `Usage`. Unlike the other kinds it is off unless it is named.
 pub const USAGE_KIND: u8 = 4;
 
+/// The bit of the kind `Sample`.
+pub const SAMPLE_KIND: u8 = 5;
+
+/// The code of `Sampled`, a sample of a thread.
+pub const SAMPLED: u16 = 10;
+
 /// The most bytes of the string of `Intern`.
 pub const MAX_STRING: usize = 4096;
 

@@ -1,7 +1,7 @@
 //! The variables of the environment that telemetry reads.
 
 /// The variables that a runtime reads when its program starts.
-pub const VARIABLES: [&str; 15] = [
+pub const VARIABLES: [&str; 16] = [
     "TELEMETRY_CONTROL",
     "TELEMETRY_RECORD",
     "TELEMETRY_TRIGGER",
@@ -10,6 +10,7 @@ pub const VARIABLES: [&str; 15] = [
     "TELEMETRY_LATENCY",
     "TELEMETRY_POLICY",
     "TELEMETRY_SAMPLE",
+    "TELEMETRY_SAMPLING",
     "TELEMETRY_RING",
     "TELEMETRY_TRACEBACK",
     "TELEMETRY_SOCKET",

@@ -87,6 +87,21 @@ unsafe impl GlobalAlloc for Telling {
     }
 }
 
+/// Works until the thread has been sampled often.
+#[inline(never)]
+fn spin_inner() {
+    let since = std::time::Instant::now();
+    while since.elapsed() < std::time::Duration::from_millis(300) {
+        (0..10_000).for_each(|step| _ = black_box(step));
+    }
+}
+
+#[inline(never)]
+fn spin_outer() {
+    spin_inner();
+    black_box(());
+}
+
 #[inline(never)]
 fn allocate() {
     drop(black_box(vec![0_u8; 100]));
@@ -101,6 +116,8 @@ fn main() {
         ("astray", astray as *const () as usize),
         ("handler", emit_in_handler as *const () as usize),
         ("allocate", allocate as *const () as usize),
+        ("spin_inner", spin_inner as *const () as usize),
+        ("spin_outer", spin_outer as *const () as usize),
         ("main", main as *const () as usize),
     ] {
         println!("\nplace {name}={place}");
@@ -137,6 +154,10 @@ fn main() {
                 libc::raise(libc::SIGUSR1);
             }
             return outer(1);
+        }
+        Some("sampled") => {
+            outer(1);
+            return spin_outer();
         }
         Some("allocator") => {
             TELLS.store(true, Ordering::Relaxed);

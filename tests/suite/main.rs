@@ -35,6 +35,7 @@ mod packages;
 mod planted;
 mod privileged;
 mod ring;
+mod sampling;
 mod settings;
 mod signals;
 mod sinks;

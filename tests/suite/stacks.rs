@@ -67,15 +67,18 @@ impl Recorded {
         (Recorded::of(&run.stdout, &run.stream()), run)
     }
 
-    /// The functions of a stack that print their places, the emitter's first.
+    /// The functions of a stack that print their places, the emitter's first, up to one that does
+    /// not.
     fn functions(&self, stack: i128) -> Vec<&str> {
         let (_, frames) = &self.stacks[&stack];
-        let name = |frame: &i128| {
-            let (at, name) = self.places.range(..=*frame).next_back()?;
-            // None of them is as long.
-            (frame - at < 4096).then_some(name.as_str())
-        };
-        frames.iter().map_while(name).collect()
+        frames.iter().map_while(|frame| self.function(*frame)).collect()
+    }
+
+    /// The function at a place, if it prints its place.
+    fn function(&self, frame: i128) -> Option<&str> {
+        let (at, name) = self.places.range(..=frame).next_back()?;
+        // None of them is as long.
+        (frame - at < 4096).then_some(name.as_str())
     }
 
     /// The stacks of the events from a place.
@@ -168,6 +171,26 @@ fn a_signal_handler_emits_its_stack() {
     let stacks = recorded.at(8);
     starts_with(&recorded, stacks[0], &["inner", "middle", "outer", "handler"]);
     starts_with(&recorded, recorded.at(1)[0], &["inner", "middle", "outer", "main"]);
+}
+
+/// A timer interrupts the thread anywhere, most often in its loop.
+#[test]
+fn a_sample_has_the_stack_of_what_it_interrupts() {
+    let process = Process::new(program()).arg("sampled").env("TELEMETRY_SAMPLING", "wall:1000 stacks");
+    let run = process.run().succeeded();
+    let stream = run.stream();
+    let recorded = Recorded::of(&run.stdout, &stream);
+    let sampled = stream.own.iter().filter(|event| event.name == "Sampled");
+    let stacks: Vec<i128> = sampled.map(|event| number_of(&event.values[0])).collect();
+    let is_right = |stack: &&i128| {
+        // What the loop calls, if it is not inlined, is left out.
+        let (_, frames) = &recorded.stacks[*stack];
+        let functions: Vec<&str> = frames.iter().filter_map(|frame| recorded.function(*frame)).collect();
+        let from = functions.iter().position(|name| *name == "spin_inner").unwrap_or(functions.len());
+        functions[from..].starts_with(&["spin_inner", "spin_outer", "main"])
+    };
+    let right = stacks.iter().filter(|stack| **stack > 0).filter(is_right).count();
+    assert!(stacks.len() >= 20 && right >= stacks.len() / 2, "{right} of {}", stacks.len());
 }
 
 #[test]

@@ -7,7 +7,7 @@ _RUNTIME_NAME = "telemetry"
 _RUNTIME_TOML = """\
 [registry]
 name = "telemetry"
-version = { major = 1, median = 0, minor = 5 }
+version = { major = 1, median = 0, minor = 6 }
 doc = "What the runtime says of itself, in every stream beside the program's own events"
 
 [kinds]
@@ -16,6 +16,7 @@ Label = { bit = 1, doc = "strings and addresses with names" }
 Message = { bit = 2, doc = "what the program itself hears of its events" }
 Program = { bit = 3, doc = "marks, and how the program ended" }
 Usage = { bit = 4, doc = "what the process uses; off unless it is named" }
+Sample = { bit = 5, doc = "samples of threads" }
 
 [types.ControlAction]
 repr = "u8"
@@ -163,6 +164,16 @@ params = [
 { name = "signal", sort = "Signal", doc = "which signal" },
 { name = "code", sort = "i32", doc = "the cause, as the system's `si_code`; 0 or less if it was sent" },
 { name = "address", sort = "addr", doc = "the address of the access or the instruction, 0 if the signal was sent" },
+]
+
+[[event]]
+name = "Sampled"
+code = 0x000a
+kind = "Sample"
+doc = "A timer of the thread expired"
+params = [
+{ name = "stack", sort = "u32", role = "stack", doc = "what the thread did; 0 if stacks are not wanted" },
+{ name = "periods", sort = "u32", doc = "how often the timer has expired since the last sample: 1, and those that were missed" },
 ]
 
 [[event]]

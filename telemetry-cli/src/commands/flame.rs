@@ -1,6 +1,7 @@
-//! `telemetry flame`: a flame graph of spans, of call stacks, or of parameters.
+//! `telemetry flame`: a flame graph of spans, of samples, of call stacks, or of parameters.
 
 mod params;
+mod samples;
 mod span_times;
 mod stacks;
 
@@ -14,7 +15,9 @@ use crate::term::message::warning;
 use crate::text::count;
 
 const EXAMPLES: &str = "\
-Without --stacks and --by, the frames are nested spans, weighted by their self time. --stacks takes the call
+Without --samples, --stacks and --by, the frames are nested spans, weighted by their self time. --samples
+takes the samples that TELEMETRY_SAMPLING records: their frames are the spans that are open on the thread, then
+the functions of the call stack. The weight is the number of periods of the timer. --stacks takes the call
 stacks in events: parameters of the type `stack`, and lists with the name `stack` or `frames`, such as GHC's
 stacks of cost centers and Mono's backtraces. Functions of a `stack` have the names that the program's files
 give them. The name of the event is their outermost frame. --by takes the values of parameters and
@@ -26,6 +29,7 @@ Examples:
   telemetry flame gc.tel > gc.folded
   telemetry flame -o gc.speedscope.json gc.tel             for https://www.speedscope.app
   telemetry flame --by pool,size_class --weight size -o heap.pb.gz gc.tel
+  telemetry flame --samples app.tel > app.folded           where threads spend their time
   telemetry flame --stacks --weight size app.mlpd          bytes by call stack
   telemetry flame --where 'span == Trace and duration > 5ms' gc.tel";
 
@@ -45,10 +49,14 @@ const ENDINGS: [(&str, To); 4] = [
     (".pprof", To::Pprof),
 ];
 
-/// Write a flame graph of spans, call stacks or parameters
+/// Write a flame graph of spans, samples, call stacks or parameters
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
+    /// Take the samples of threads: the spans that were open, and the call stack
+    #[arg(long, conflicts_with_all = ["stacks", "by", "weight"])]
+    samples: bool,
+
     /// Take the call stacks in events
     #[arg(long)]
     stacks: bool,
@@ -80,6 +88,7 @@ pub(crate) struct Args {
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         let (opened, graph) = match (self.by.as_slice(), &self.weight) {
+            _ if self.samples => self.samples()?,
             ([], Some(_)) if !self.stacks => {
                 return Err(Failure::new(
                     "--weight needs --stacks or --by: the weight of spans is their self time",

@@ -1,5 +1,5 @@
-//! The transcripts and tables in docs/cli.md, diff.md, exports.md, marks.md and top.md are what the
-//! command prints and accepts.
+//! The transcripts and tables in docs/cli.md, diff.md, exports.md, marks.md, sampling.md and top.md
+//! are what the command prints and accepts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::registries::released;
 use crate::run::{Folder, commands, run};
 use crate::spans;
-use crate::streams::{GC, blocks, events_blocks, gc, image, marked};
+use crate::streams::{GC, blocks, events_blocks, gc, image, marked, sampled};
 use crate::versions::CACHE;
 
 #[test]
@@ -28,15 +28,21 @@ fn samples_are_real() {
         .with("alloc.tel", crate::replay::sound())
         .with("app.ring", image(&gc(), 3))
         .with("marked.tel", marked())
+        .with("sampled.tel", sampled())
         .with("events.toml", GC)
         .with("events.lock", released(GC))
         .with("cache.toml", CACHE.replace("unit = \"bytes\"", "unit = \"pages\""))
         .with("cache.lock", released(CACHE))
         .with("new.toml", CACHE)
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
-    for (page, expected) in
-        [("cli.md", 27), ("diff.md", 3), ("exports.md", 1), ("marks.md", 2), ("top.md", 1)]
-    {
+    for (page, expected) in [
+        ("cli.md", 27),
+        ("diff.md", 3),
+        ("exports.md", 1),
+        ("marks.md", 2),
+        ("sampling.md", 1),
+        ("top.md", 1),
+    ] {
         samples_of(&folder, page, expected);
     }
 }

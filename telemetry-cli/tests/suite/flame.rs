@@ -8,7 +8,7 @@ use telemetry_testing::reference;
 
 use crate::run::Folder;
 use crate::spans;
-use crate::streams::{gc, labeled, two_registries};
+use crate::streams::{gc, labeled, sampled, two_registries};
 
 fn folder() -> Folder {
     let made = make(&registry(), &Plan { sessions: 2, events: 400, ..Plan::default() });
@@ -19,6 +19,7 @@ fn folder() -> Folder {
         .with("spans.tel", spans::stream())
         .with("tangled.tel", spans::tangled())
         .with("made.tel", made.stream)
+        .with("sampled.tel", sampled())
 }
 
 fn json(folder: &Folder, args: &str) -> Json {
@@ -52,6 +53,10 @@ fn folded_text() {
             "flame --by level --weight size --kind Pool gc.tel",
             "flame --by label labels.tel",
             "flame --stacks gc.tel",
+            "flame --samples sampled.tel",
+            "flame --samples --per-thread sampled.tel",
+            "flame --samples gc.tel",
+            "flame --samples --stacks sampled.tel",
             "flame --weight size gc.tel",
             "flame --by sise gc.tel",
             "flame --by why --weight sise gc.tel",

@@ -5,7 +5,7 @@
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Ident, Lifetime};
-use telemetry_schema::{Count, Encoding, Param, Registry, Role, Sort};
+use telemetry_schema::{Count, Encoding, Param, Registry, Role, Sort, own};
 
 use crate::parts::names::ident;
 
@@ -59,7 +59,8 @@ struct Named {
 pub(crate) fn argument(registry: &Registry, param: &Param, switch: usize, slot: Option<u32>) -> Argument {
     let name = ident(&param.name);
     let named = Named { ty: quote!(named::#name), name: name.clone() };
-    if let Some(role) = param.role {
+    // The runtime itself knows the stacks of its events, which are not those of the emitter.
+    if let Some(role) = param.role.filter(|_| registry.name != own::NAME) {
         return found(registry, role, switch, &named);
     }
     let number = slot.unwrap_or_default();

@@ -216,6 +216,12 @@ impl Pairing {
         }
     }
 
+    /// Returns the path of the innermost span that is open on a thread, if one is.
+    pub fn path_on(&self, session: u64, thread: u32) -> Option<u32> {
+        let thread = self.threads.get(&(session, thread))?;
+        self.open.get(thread.innermost as usize).map(|open| open.path)
+    }
+
     /// Returns the number of spans that an event begins: inside, `None` if it also ends none;
     /// outside, `None` if no event of its type was taken yet.
     #[inline]

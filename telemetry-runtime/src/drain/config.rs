@@ -47,6 +47,7 @@ pub struct Config {
     pub(crate) summary: Option<bool>,
     pub(crate) signals: Option<bool>,
     pub(crate) triggers: String,
+    pub(crate) sampling: Option<String>,
 }
 
 impl Config {
@@ -185,6 +186,16 @@ impl Config {
         self.triggers.push(';');
         self
     }
+
+    /// Has threads sampled from their first event on. The first word is `cpu:RATE` or `wall:RATE`:
+    /// what the timer of each thread measures, and how many samples there are in a second, at most
+    /// 10,000. `stacks` adds call stacks. `signal:NUMBER` is the signal of the timers, `SIGPROF` by
+    /// default. The words have spaces or commas between them. `TELEMETRY_SAMPLING`; `off` by
+    /// default. Linux on x86-64 and aarch64 only.
+    pub fn sampling(mut self, words: impl Into<String>) -> Self {
+        self.sampling = Some(words.into());
+        self
+    }
 }
 
 impl Debug for Config {
@@ -205,6 +216,7 @@ impl Debug for Config {
             summary,
             signals,
             triggers,
+            sampling,
         } = self;
         f.debug_struct("Config")
             .field("output", output)
@@ -222,6 +234,7 @@ impl Debug for Config {
             .field("summary", summary)
             .field("signals", signals)
             .field("triggers", triggers)
+            .field("sampling", sampling)
             .finish()
     }
 }

@@ -12,6 +12,7 @@ use telemetry_format::state;
 use crate::memory::account::Account;
 use crate::memory::block::{Block, Head};
 use crate::memory::record::LaneRecord;
+use crate::memory::registry::Registry;
 use crate::run::clock;
 use crate::sync::gate::{self, Gate};
 use crate::sys::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -144,6 +145,16 @@ impl Lane {
         // SAFETY: as in `commit`: if the thread inside sees no mark, the lane owns its block.
         let capacity = || unsafe { self.block.get().as_ref() }.map_or(0, Block::capacity);
         !gate::is_marked(self.gate.at()) && self.committed().0 as usize + need <= capacity()
+    }
+
+    /// Returns the number of events that were recorded in the lane, if it is one of a registry. For
+    /// the lane's thread, outside of the lane.
+    pub(super) fn recorded(&self, registry: &Registry) -> Option<u64> {
+        // SAFETY: a record lives as long as its lane points to it.
+        let record = unsafe { self.record.load(Ordering::Relaxed).as_ref() }?;
+        let is_of = core::ptr::eq(record.owner().registry, registry);
+        let open = if self.open_block().is_some() { self.committed().1 } else { 0 };
+        is_of.then(|| record.before.load(Ordering::Relaxed) + u64::from(open))
     }
 
     /// Adds to a counter of the lane's account. Returns false if the lane has no record yet.

@@ -4,9 +4,11 @@
 
 use core::cell::Cell;
 use core::ptr::null;
+use std::sync::OnceLock;
 
 use crate::emit::lane::{Link, View};
 use crate::emit::seal::{forget_all, seal_all};
+use crate::memory::registry::Registry;
 use crate::sys;
 use crate::sys::atomic::{AtomicU32, Ordering};
 
@@ -55,6 +57,25 @@ pub(crate) fn has_ended() -> bool {
     THREAD.with(|thread| thread.has_ended.get())
 }
 
+/// What a later room does when a thread gets its number, and at the thread's end.
+pub(crate) struct Hooks {
+    pub(crate) begin: fn(),
+    pub(crate) end: fn(),
+}
+
+static HOOKS: OnceLock<Hooks> = OnceLock::new();
+
+/// Has functions called for each thread that gets a number from now on. They may run inside of an
+/// emission.
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))),
+    allow(dead_code)
+)]
+pub(crate) fn watch_all(hooks: Hooks) {
+    // A second call has the same functions.
+    let _ = HOOKS.set(hooks);
+}
+
 /// Number of threads that have a number.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 
@@ -72,9 +93,37 @@ pub(crate) fn attach(view: View<'_>) -> Result<Identity, Unattached> {
         if thread.attaches.replace(true) {
             return Err(Unattached::Reentrant);
         }
+        let is_new = thread.identity.get().is_none();
         let identity = thread.attach(view);
         thread.attaches.set(false);
+        // The system may not report a second end.
+        if is_new
+            && identity.is_ok()
+            && !thread.has_ended.get()
+            && let Some(hooks) = HOOKS.get()
+        {
+            (hooks.begin)();
+        }
         identity
+    })
+}
+
+/// Returns the number of events that this thread has recorded in its lane of a kind.
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))),
+    allow(dead_code)
+)]
+pub(crate) fn recorded(registry: &Registry, kind: usize) -> u64 {
+    THREAD.with(|thread| {
+        let (mut next, mut recorded) = (thread.first.get(), 0);
+        // SAFETY: as in `on_exit`.
+        while let Some(link) = unsafe { next.as_ref() } {
+            next = link.next.get();
+            // SAFETY: as above.
+            let lane = unsafe { &*link.lanes.get() }.get(kind);
+            recorded += lane.and_then(|lane| lane.recorded(registry)).unwrap_or(0);
+        }
+        recorded
     })
 }
 
@@ -130,6 +179,9 @@ unsafe extern "C" fn on_exit(_: *mut core::ffi::c_void) {
     THREAD.with(|thread| {
         thread.has_ended.set(true);
         thread.identity.set(None);
+        if let Some(hooks) = HOOKS.get() {
+            (hooks.end)();
+        }
         if let Some(at_end) = thread.at_end.take() {
             at_end();
         }

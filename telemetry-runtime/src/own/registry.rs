@@ -17,11 +17,13 @@ pub(crate) use events::{ControlAction, ControlMask, MessageDrop};
 
 pub(crate) use telemetry_format::own::{INTERN, LABEL_ADDRESS, LABEL_KIND, MAX_STRING, PROCESS};
 
-/// What call stacks need, where they are walked.
+/// What call stacks and samples need, where they are taken.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 mod for_stacks {
     pub(crate) use super::events::StackEnd;
-    pub(crate) use telemetry_format::own::{MAX_BUILD_ID, MAX_FRAMES, MAX_PATH, MODULE, STACK};
+    pub(crate) use telemetry_format::own::{
+        MAX_BUILD_ID, MAX_FRAMES, MAX_PATH, MODULE, SAMPLE_KIND, SAMPLED, STACK,
+    };
 }
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 pub(crate) use for_stacks::*;
@@ -72,6 +74,12 @@ pub(crate) fn exited(status: i32) {
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn signaled(signal: Signal, code: i32, address: u64) {
     events::signaled!(signal, code, address);
+}
+
+/// Emits a sample of this thread.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+pub(crate) fn sampled(stack: u32, periods: u32) {
+    events::sampled!(stack, periods);
 }
 
 /// Emits a mark, with a label that is asked for only if marks are on.

@@ -13,6 +13,7 @@ use crate::drain::passes::{PASS_TIMEOUT, lock, yield_to_forks};
 use crate::emit::revoke;
 use crate::memory::lanes::LANES;
 use crate::own::sample;
+use crate::own::sampling;
 use crate::own::switches::{expire, warn};
 use crate::postmortem::panic;
 use crate::run::state;
@@ -99,6 +100,7 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
             swept = Instant::now();
             warn();
             triggers::warn();
+            sampling::warn();
         }
     }
     null_mut()

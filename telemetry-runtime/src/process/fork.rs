@@ -22,6 +22,7 @@ use crate::memory::pool::POOL;
 use crate::memory::registry;
 use crate::own::labels;
 use crate::own::sample;
+use crate::own::sampling;
 use crate::postmortem::panic;
 use crate::postmortem::traceback;
 use crate::process::drain_thread;
@@ -118,6 +119,7 @@ extern "C" fn in_child() {
     let is_whole = thread::reset_in_child();
     list::reset_in_child();
     sample::reset_in_child();
+    sampling::reset_in_child();
     let Some(ForkLocks { guard, control, triggers, store, labels, stopping, lanes, config, listening }) =
         held.filter(|_| is_whole)
     else {

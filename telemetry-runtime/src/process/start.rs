@@ -19,6 +19,7 @@ use crate::memory::registry::Registry;
 use crate::model::registry_def::RegistryDef;
 use crate::own::labels;
 use crate::own::sample::sample;
+use crate::own::sampling::{self, Sampling};
 use crate::own::switches::warn;
 #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
 use crate::postmortem::exit;
@@ -39,7 +40,7 @@ use crate::socket;
 use crate::store::counters::{counters, strays, tell_strays};
 use crate::sys;
 use crate::sys::atomic::{AtomicU8, Ordering};
-use crate::sys::text::Buffer;
+use crate::sys::text::{Buffer, Shown};
 use crate::triggers::list as triggers;
 
 /// How long `TELEMETRY_POLICY=wait` waits. A drain that takes longer is likely to be stuck.
@@ -153,6 +154,8 @@ fn start() -> bool {
     let signals = setting(c"TELEMETRY_SIGNALS", "`1` or `0`", on_or_off);
     #[cfg_attr(any(not(target_os = "linux"), miri), allow(unused_variables))]
     let signals = signals.or(config.as_ref().and_then(|config| config.signals)).unwrap_or(false);
+    let sampling = setting(c"TELEMETRY_SAMPLING", sampling::EXPECTED, Sampling::parse);
+    let sampling = sampling.unwrap_or_else(|| configured_sampling(config.as_deref()));
     debugger::keep();
     native::keep();
     let sizes = "a number of bytes, such as `65536`, `64k` or `16M`";
@@ -193,6 +196,9 @@ fn start() -> bool {
         if signals {
             fatal::begin();
         }
+        if let Some(sampling) = sampling {
+            sampling::begin(sampling);
+        }
         fork::begin();
     }
     wants_socket
@@ -225,6 +231,18 @@ fn begin_image(configured: Option<&Path>) {
     }
 }
 
+/// Returns how the configuration has threads sampled.
+fn configured_sampling(config: Option<&Config>) -> Option<Sampling> {
+    let words = config.and_then(|config| config.sampling.as_deref())?;
+    let found = Sampling::parse(words);
+    if found.is_none() && !STARTED_BEFORE.load(Ordering::Relaxed) {
+        let (found, expected) = (Shown(words.as_bytes()), sampling::EXPECTED);
+        let text = format_args!("`Config::sampling` is `{found}`, expected {expected}");
+        sys::report(Notice::InvalidSetting, text);
+    }
+    found.flatten()
+}
+
 fn policy_of(text: &str) -> Option<Policy> {
     match text.split_once(':') {
         None if text == "drop" => Some(Policy::DropNewest),
@@ -251,6 +269,7 @@ fn on_or_off(text: &str) -> Option<bool> {
 /// Writes everything that was recorded, at the end of the process.
 extern "C" fn at_exit() {
     warn();
+    sampling::warn();
     sample();
     triggers::warn();
     actions::finish();

@@ -37,6 +37,8 @@ mod signals;
 pub(crate) mod text;
 #[cfg(all(unix, not(miri)))]
 mod threads;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+pub(crate) mod timers;
 #[cfg(all(unix, not(miri)))]
 mod unix;
 mod usage;

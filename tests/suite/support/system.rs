@@ -266,3 +266,32 @@ pub(crate) fn threads() -> usize {
     let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
     fields.split_ascii_whitespace().nth(17).and_then(|number| number.parse().ok()).unwrap_or(0)
 }
+
+/// Sends this thread a signal.
+pub(crate) fn send(signal: libc::c_int) {
+    // SAFETY: takes no pointers.
+    unsafe { libc::raise(signal) };
+}
+
+/// The processor time of this thread so far.
+pub(crate) fn thread_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a local time.
+    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Limits the number of signals that wait for processes of this user, and of their timers.
+pub(crate) fn limit_pending_signals(most: u64) {
+    limit(libc::RLIMIT_SIGPENDING, most);
+}
+
+/// Sets the number of the thread's last error, works for a moment, and returns true if it is still
+/// there.
+pub(crate) fn keeps_errno(number: libc::c_int) -> bool {
+    // SAFETY: the place is that of this thread.
+    unsafe { *libc::__errno_location() = number };
+    (0..2_000).for_each(|step| _ = std::hint::black_box(step));
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() == number }
+}

@@ -14,7 +14,7 @@ use crate::term::progress::Progress;
 use crate::text::count;
 
 /// The maximum of spans that are open at once. About 240 bytes each.
-const MAX_OPEN: u32 = 200_000;
+pub(super) const MAX_OPEN: u32 = 200_000;
 
 /// The maximum of sums that wait to be added to the graph.
 const MAX_SUMS: usize = 100_000;

@@ -31,6 +31,11 @@ pub(crate) fn top(pointer: u64) -> Option<u64> {
     if bounds == UNKNOWN { first(pointer) } else { None }
 }
 
+/// Looks the bounds of this thread up, unless they are known.
+pub(crate) fn prepare() {
+    top(0);
+}
+
 #[cold]
 #[inline(never)]
 fn first(pointer: u64) -> Option<u64> {

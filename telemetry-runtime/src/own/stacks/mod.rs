@@ -19,6 +19,7 @@ use crate::control::switches::Listed;
 use crate::memory::registry::Registry;
 use crate::model::variety::{VARIETY, Variety};
 use crate::own::labels;
+use crate::sys::timers::Interrupted;
 
 static STACKS: Stacks = Stacks::new(MAX_CHUNKS);
 
@@ -52,6 +53,23 @@ fn number(registry: &'static Registry, index: usize, code: u64, frame: u64) -> u
         Some(number) => number,
         None => keep(registry, index, walk),
     }
+}
+
+/// Returns the number of the call stack of code that this handler interrupts, by its place, its
+/// frame, and its stack pointer.
+pub(crate) fn stack_of(registry: &'static Registry, index: usize, at: &Interrupted) -> u32 {
+    let mut place = MaybeUninit::uninit();
+    let walk = Walk::new(&mut place);
+    walk.take_above(at.code, at.frame, at.stack);
+    match STACKS.known(walk) {
+        Some(number) => number,
+        None => keep(registry, index, walk),
+    }
+}
+
+/// Finds out where this thread's stack is, so that handlers need not.
+pub(crate) fn prepare() {
+    bounds::prepare();
 }
 
 /// Gives a stack a number, if the event turns out to be on: until its registry is in use, all

@@ -67,9 +67,14 @@ impl Walk {
     /// walk.
     #[inline(always)]
     pub(crate) fn take(&mut self, code: u64, frame: u64) {
+        self.take_above(code, frame, stack_pointer());
+    }
+
+    /// Does the same for code that a signal handler interrupts, with the stack pointer that it had.
+    #[inline(always)]
+    pub(crate) fn take_above(&mut self, code: u64, frame: u64, pointer: u64) {
         // There is a first place even if a caller in C does not know it.
         self.push(code.max(1));
-        let pointer = stack_pointer();
         match bounds::top(pointer) {
             Some(top) => self.climb(frame, pointer, top),
             None => self.grope(frame),
