@@ -123,6 +123,14 @@
 //! `align`, and `free` may have `size`. Pointers have the type `pointer` or `addr`. The others have
 //! the type `word` or an unsigned integer, in bytes.
 //!
+//! `range` is a mark for tools that say what memory was, and when ([`Range`]). The key `begin`,
+//! `end` or `move` says what is in the range; the other keys name parameters. `begin` needs `base`
+//! and `size`, or `base` and `limit`; or a `key` alone, of a thing without memory. It may have
+//! `key` and `owner`. `end` needs `base` or `key`. `move` needs `from` and `base`, or `moves`.
+//!
+//! `census` is a mark for tools that show how much there is of each class ([`Census`]). The key
+//! `begin`, `row` or `end` says what is counted. A `row` has a `class` and a `value`.
+//!
 //! `tracing = { target = "gc", name = "collect" }` is a mark for programs in Rust ([`Tracing`]).
 //! The layer of `telemetry-tracing` makes the event from that span or event of the crate `tracing`.
 //! With `at = "close"` it is made when the span ends. Each parameter takes the field of its name,
@@ -161,8 +169,10 @@ pub use telemetry_format::{Encoding, control, own};
 
 pub use load::error::{LoadCause, LoadError};
 pub use load::file::{load, load_from, load_lock, lock_path};
+pub use model::census::{Census, CensusRole, CensusStep};
 pub use model::counter::{Counter, CounterForm, CounterPer};
 pub use model::naming::{NameBy, Named, Naming};
+pub use model::range::{Range, RangeAction, RangeRole};
 pub use model::registry::{
     Clock, Count, Event, Kind, Message, MessagePart, Param, Preset, Registry, Role, Span, Type, TypeForm,
     TypeValue, Version,

@@ -90,6 +90,16 @@ pub const CASES: &[Case] = &[
         &["event-replay-changed Miss"],
     ),
     minor(
+        "a range",
+        &[("code = 0x0001", "code = 0x0001\nrange = { begin = \"entry\", key = \"hash\" }")],
+        &["event-range-changed Miss"],
+    ),
+    minor(
+        "a census",
+        &[("code = 0x0001", "code = 0x0001\ncensus = { begin = \"entries\" }")],
+        &["event-census-changed Miss"],
+    ),
+    minor(
         "a moment that it tells of",
         &[("code = 0x0001", "code = 0x0001\ntime = \"hash\"")],
         &["event-time-changed Miss"],

@@ -52,6 +52,8 @@ decoders! {
     EventRestored event_restored "tests/versions/registries/event-restored.toml" "decoders::event_restored",
     EventAlwaysChanged event_always_changed "tests/versions/registries/event-always-changed.toml" "decoders::event_always_changed",
     EventReplayChanged event_replay_changed "tests/versions/registries/event-replay-changed.toml" "decoders::event_replay_changed",
+    EventRangeChanged event_range_changed "tests/versions/registries/event-range-changed.toml" "decoders::event_range_changed",
+    EventCensusChanged event_census_changed "tests/versions/registries/event-census-changed.toml" "decoders::event_census_changed",
     EventTimeChanged event_time_changed "tests/versions/registries/event-time-changed.toml" "decoders::event_time_changed",
     EventRenamed event_renamed "tests/versions/registries/event-renamed.toml" "decoders::event_renamed",
     EventRecoded event_recoded "tests/versions/registries/event-recoded.toml" "decoders::event_recoded",

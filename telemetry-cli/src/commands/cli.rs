@@ -12,8 +12,8 @@ use telemetry_format::FORMAT_VERSION;
 #[cfg(feature = "sql")]
 use super::sql;
 use super::{
-    c, check, cnv, completions, convert, csv, diff, flame, fleet, gdb, history, info, init, leaks, listen,
-    man, mono, parquet, print, py, query, recover, release, replay, report, show, spans, stats, txt,
+    address, c, check, cnv, completions, convert, csv, diff, flame, fleet, gdb, history, info, init, leaks,
+    listen, man, mono, parquet, print, py, query, recover, release, replay, report, show, spans, stats, txt,
     validate,
 };
 #[cfg(unix)]
@@ -42,7 +42,13 @@ pub(crate) struct Cli {
 
 /// The commands as `--help` shows them. Some are not in every build.
 const GROUPS: [(&str, &[&str]); 8] = [
-    ("Look", &["print", "info", "stats", "spans", "flame", "leaks", "diff", "report", "validate", "doctor"]),
+    (
+        "Look",
+        &[
+            "print", "info", "stats", "spans", "address", "flame", "leaks", "diff", "report", "validate",
+            "doctor",
+        ],
+    ),
     ("Query", &["query", "sql", "csv", "parquet"]),
     ("Convert and replay", &["convert", "recover", "replay"]),
     ("Live", &["list", "control", "tail", "top", "listen", "gdb"]),
@@ -140,6 +146,7 @@ commands! {
     Info(info::Args),
     Stats(stats::Args),
     Spans(spans::Args),
+    Address(address::Args),
     Flame(flame::Args),
     Leaks(leaks::Args),
     Diff(diff::Args),

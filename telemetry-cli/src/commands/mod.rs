@@ -3,6 +3,7 @@
 //! They may use all other rooms. A command never uses another one: code that two of them need is in
 //! an earlier room. It never ends the process by itself.
 
+mod address;
 mod c;
 mod check;
 pub(crate) mod cli;

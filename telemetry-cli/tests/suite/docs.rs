@@ -1,5 +1,5 @@
-//! The transcripts and tables in docs/cli.md, diff.md, exports.md, marks.md, sampling.md and top.md
-//! are what the command prints and accepts.
+//! The transcripts and tables in docs/address.md, cli.md, diff.md, exports.md, marks.md,
+//! sampling.md and top.md are what the command prints and accepts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -26,6 +26,7 @@ fn samples_are_real() {
         .with("before.tel", crate::diff::phases(1, 100))
         .with("after.tel", crate::diff::phases(3, 130))
         .with("alloc.tel", crate::replay::sound())
+        .with("heap.tel", crate::address::sound())
         .with("app.ring", image(&gc(), 3))
         .with("marked.tel", marked())
         .with("sampled.tel", sampled())
@@ -36,7 +37,8 @@ fn samples_are_real() {
         .with("new.toml", CACHE)
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
     for (page, expected) in [
-        ("cli.md", 27),
+        ("address.md", 2),
+        ("cli.md", 28),
         ("diff.md", 3),
         ("exports.md", 1),
         ("marks.md", 2),

@@ -4,6 +4,7 @@
 mod run;
 mod streams;
 
+mod address;
 mod big;
 mod c;
 mod conditions;

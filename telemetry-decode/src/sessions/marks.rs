@@ -10,12 +10,10 @@ pub const RUNTIME_REGISTRY: &str = telemetry_format::own::NAME;
 /// A function that returns the newest version of a registry by its name.
 pub type KnownRegistries = fn(&str) -> Option<Registry>;
 
-/// Adds marks `names` to a registry that has none. They come from a later version of the registry:
-/// the runtime's own, or one that `known_registries` returns. See [`Registry::take_names`].
+/// Adds marks `names`, `range` and `census` to a registry that has none. They come from a later
+/// version of the registry: the runtime's own, or one that `known_registries` returns. See
+/// [`Registry::take_names`].
 pub fn take_names(registry: &mut Registry, known_registries: KnownRegistries) {
-    if registry.gives_names() {
-        return;
-    }
     if registry.name == RUNTIME_REGISTRY {
         runtime().iter().for_each(|later| registry.take_names(later));
     } else if let Some(later) = known_registries(&registry.name) {

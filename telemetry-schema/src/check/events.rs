@@ -3,13 +3,18 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use toml::Spanned;
+use toml::de::DeTable;
+
 use crate::check::codes::Codes;
 use crate::check::context::Check;
 use crate::check::fields::{Fields, integer};
 use crate::check::kinds::Kinds;
 use crate::check::names::Style;
 use crate::check::types::Types;
-use crate::check::{counters, params, replay, time, tracing};
+use crate::check::{counters, marks, params, replay, time, tracing};
+use crate::model::census::CensusStep;
+use crate::model::range::RangeAction;
 use crate::model::registry::{Event, Registry};
 use crate::text::diagnostic::quote;
 use crate::text::keys;
@@ -39,7 +44,7 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
     let numbers = codes().filter_map(|code| integer(code.get_ref()));
     let hexadecimal = codes().any(|code| cx.text.get(code.span()).is_some_and(|text| text.starts_with("0x")));
     let mut codes = Codes::new(numbers, hexadecimal);
-    let mut marks = tracing::Marks::new();
+    let mut seen = tracing::Marks::new();
     let measure = Registry { types: types.list.clone(), ..Registry::default() };
     for table in &tables {
         let text = table.get_ref().get("name").and_then(|name| name.get_ref().as_str());
@@ -62,7 +67,9 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
             kind: kinds.of_event(cx, &fields),
             doc: fields.need_doc(cx),
             replay: replay::replay(cx, &fields, &params, sound),
-            tracing: tracing::tracing(cx, &fields, &params, sound, &mut marks),
+            range: marks::range(cx, &fields, &params, sound),
+            census: marks::census(cx, &fields, &params, sound),
+            tracing: tracing::tracing(cx, &fields, &params, sound, &mut seen),
             time: time::time(cx, &fields, &params, sound),
             counter: counters::mark(cx, &fields, &params, sound),
             params,
@@ -73,6 +80,7 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
         }
         events.rows.push(Row { event, sound });
     }
+    begun(cx, &tables, &events);
     let (counters, sound) = counters::counters(cx, file, kinds, &mut codes);
     events.sound &= sound;
     events.rows.extend(counters.into_iter().map(|event| Row { event, sound: true }));
@@ -80,6 +88,31 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
     let rows = events.rows.iter().enumerate();
     events.index = rows.map(|(index, row)| (row.event.name.clone(), index)).collect();
     events
+}
+
+/// Checks that what goes on, moves or ends in the marks of events also begins.
+fn begun(cx: &mut Check, tables: &[Spanned<&DeTable>], events: &Events) {
+    if !events.sound || !cx.diags.is_empty() {
+        return;
+    }
+    let all = || events.rows.iter().map(|row| &row.event);
+    let ranges = all().filter_map(|event| event.range.as_ref());
+    let ranges = ranges.filter(|range| range.action == RangeAction::Begin).map(|range| range.what.as_str());
+    let ranges: Vec<&str> = ranges.collect();
+    let censuses = all().filter_map(|event| event.census.as_ref());
+    let censuses =
+        censuses.filter(|census| census.step == CensusStep::Begin).map(|census| census.what.as_str());
+    let censuses: Vec<&str> = censuses.collect();
+    for (table, row) in tables.iter().zip(&events.rows) {
+        let what = format!("event {}", quote(&row.event.name));
+        let fields = Fields::new(cx, what, table.span(), table.get_ref(), keys::EVENT);
+        if let Some(range) = &row.event.range {
+            marks::begun(cx, &fields, "range", &range.what, &ranges);
+        }
+        if let Some(census) = &row.event.census {
+            marks::begun(cx, &fields, "census", &census.what, &censuses);
+        }
+    }
 }
 
 /// Checks that an event fits a block.

@@ -234,6 +234,8 @@ fn example(key: &str) -> Option<&'static str> {
         "names" => Some("`names = \"address\"`, the parameter whose value is called so"),
         "sort" => Some("`sort = \"word\"`, `\"[u32]\"` or `\"[u32; 4]\"`; `type` is another name of the key"),
         "replay" => Some("`replay = { action = \"alloc\", pointer = \"block\", size = \"size\" }`"),
+        "range" => Some("`range = { begin = \"segment\", base = \"base\", size = \"size\" }`"),
+        "census" => Some("`census = { row = \"heap\", class = \"type_name\", value = \"bytes\" }`"),
         "tracing" => Some("`tracing = { target = \"gc\", name = \"collect\" }`"),
         "target" => Some("`target = \"gc\"`, usually a module"),
         "at" => Some("`at = \"close\"`"),

@@ -119,7 +119,8 @@ impl Registry {
     /// Returns a number that practically always differs between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. It does not cover
     /// docs, priorities, presets, units, counters, spans, messages, `always`, `used`, `replay`,
-    /// `tracing`, `time`, `names`, `numbers` and `since`. The last one is about *older* streams.
+    /// `range`, `census`, `tracing`, `time`, `names`, `numbers` and `since`. The last one is about
+    /// *older* streams.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())
     }
@@ -185,6 +186,14 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
         }
         out.push_str(" }\n");
     }
+    if let Some(range) = &event.range {
+        let roles = range.roles.iter().map(|(role, param)| (role.name(), *param));
+        write_mark(out, event, "range", (range.action.name(), &range.what), roles);
+    }
+    if let Some(census) = &event.census {
+        let roles = census.roles.iter().map(|(role, param)| (role.name(), *param));
+        write_mark(out, event, "census", (census.step.name(), &census.what), roles);
+    }
     if let Some(tracing) = &event.tracing {
         let (target, name) = (quoted(&tracing.target), quoted(&tracing.name));
         let _ = write!(out, "tracing = {{ target = {target}, name = {name}");
@@ -237,6 +246,21 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
         out.push_str(" },\n");
     }
     out.push_str("]\n");
+}
+
+/// Writes a mark: its action with what that is about, and the roles of parameters.
+fn write_mark(
+    out: &mut String,
+    event: &Event,
+    key: &str,
+    (action, what): (&str, &str),
+    roles: impl Iterator<Item = (&'static str, usize)>,
+) {
+    let _ = write!(out, "{key} = {{ {action} = {}", quoted(what));
+    for (role, param) in roles {
+        let _ = write!(out, ", {role} = {}", quoted(&event.params[param].name));
+    }
+    out.push_str(" }\n");
 }
 
 fn write_message(out: &mut String, registry: &Registry, message: &Message) {

@@ -3,8 +3,10 @@
 //! It may use `text`. It never reads a file, and never checks: its values keep every rule.
 
 pub(crate) mod canonical;
+pub(crate) mod census;
 pub(crate) mod counter;
 pub(crate) mod naming;
+pub(crate) mod range;
 pub(crate) mod registry;
 pub(crate) mod replay;
 mod size;

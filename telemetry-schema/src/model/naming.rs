@@ -131,12 +131,17 @@ impl Registry {
 
     /// Takes the marks `names`, `numbers` and `time` of the same or a later version of the
     /// registry, unless it has such marks itself: an older stream has the registry without them.
-    /// Events are matched by code and name, parameters by position, name and type.
+    /// The same holds for `range`, and for `census`. Events are matched by code and name,
+    /// parameters by position, name and type.
     pub fn take_names(&mut self, later: &Registry) {
         let is_later = self.name == later.name
             && self.version.major == later.version.major
             && self.version <= later.version;
-        if !is_later || self.gives_names() {
+        if !is_later {
+            return;
+        }
+        self.take_ranges(later);
+        if self.gives_names() {
             return;
         }
         let text = |registry: &Registry, event: &Event, at: usize| {
@@ -166,6 +171,34 @@ impl Registry {
         }
         for (index, at) in times {
             self.events[index].time = Some(at);
+        }
+    }
+
+    /// Takes the marks `range` and `census` of a later version, unless it has such marks itself.
+    fn take_ranges(&mut self, later: &Registry) {
+        let has_ranges = self.events.iter().any(|event| event.range.is_some());
+        let has_censuses = self.events.iter().any(|event| event.census.is_some());
+        let text = |registry: &Registry, event: &Event, at: usize| {
+            event.params.get(at).map(|param| (param.name.clone(), registry.sort_text(param)))
+        };
+        let mut taken = Vec::new();
+        for (index, event) in self.events.iter().enumerate() {
+            let is_it = |other: &&Event| (other.code, &other.name) == (event.code, &event.name);
+            let Some(same) = later.events.iter().find(is_it) else { continue };
+            let is_same =
+                |at: usize| text(self, event, at).is_some_and(|is| Some(is) == text(later, same, at));
+            let range = same.range.as_ref().filter(|range| range.roles.iter().all(|(_, at)| is_same(*at)));
+            let census =
+                same.census.as_ref().filter(|census| census.roles.iter().all(|(_, at)| is_same(*at)));
+            taken.push((index, range.cloned(), census.cloned()));
+        }
+        for (index, range, census) in taken {
+            if !has_ranges {
+                self.events[index].range = range;
+            }
+            if !has_censuses {
+                self.events[index].census = census;
+            }
         }
     }
 }

@@ -3,7 +3,9 @@
 
 use telemetry_format::control;
 
+use crate::model::census::Census;
 use crate::model::counter::Counter;
+use crate::model::range::Range;
 use crate::model::replay::Replay;
 use crate::model::sort::Sort;
 use crate::model::tracing::Tracing;
@@ -138,6 +140,10 @@ pub struct Event {
     pub doc: String,
     /// Its treatment by a replayer.
     pub replay: Option<Replay>,
+    /// The range of memory that it begins, ends or moves.
+    pub range: Option<Range>,
+    /// Its place in a census.
+    pub census: Option<Census>,
     /// The span or event of the Rust crate `tracing` that becomes this event.
     pub tracing: Option<Tracing>,
     /// Index of the parameter with the clock reading of the time that the event tells of, if that
@@ -361,6 +367,8 @@ impl Event {
             kind,
             doc,
             replay: None,
+            range: None,
+            census: None,
             tracing: None,
             time: None,
             counter: None,
@@ -371,11 +379,31 @@ impl Event {
     /// Returns the mark `replay` in short: `alloc pointer=block size=size`. Empty without one.
     pub fn replay_text(&self) -> String {
         let Some(replay) = &self.replay else { return String::new() };
-        let roles = replay.roles.iter().map(|(role, param)| {
-            let param = self.params.get(*param).map_or("", |param| param.name.as_str());
-            format!(" {}={param}", role.name())
-        });
-        replay.action.name().to_string() + &roles.collect::<String>()
+        let roles = replay.roles.iter().map(|(role, param)| (role.name(), *param));
+        replay.action.name().to_string() + &self.roles_text(roles)
+    }
+
+    /// Returns the mark `range` in short: `begin segment base=base size=size`. Empty without one.
+    pub fn range_text(&self) -> String {
+        let Some(range) = &self.range else { return String::new() };
+        let roles = range.roles.iter().map(|(role, param)| (role.name(), *param));
+        format!("{} {}", range.action.name(), range.what) + &self.roles_text(roles)
+    }
+
+    /// Returns the mark `census` in short: `row heap class=type_name value=bytes`. Empty without
+    /// one.
+    pub fn census_text(&self) -> String {
+        let Some(census) = &self.census else { return String::new() };
+        let roles = census.roles.iter().map(|(role, param)| (role.name(), *param));
+        format!("{} {}", census.step.name(), census.what) + &self.roles_text(roles)
+    }
+
+    fn roles_text(&self, roles: impl Iterator<Item = (&'static str, usize)>) -> String {
+        let text = |(role, param): (&str, usize)| {
+            let param = self.params.get(param).map_or("", |param| param.name.as_str());
+            format!(" {role}={param}")
+        };
+        roles.map(text).collect()
     }
 }
 

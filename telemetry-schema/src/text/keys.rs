@@ -21,11 +21,20 @@ pub const TYPE: &[&str] = &["repr", "flags", "doc", "values"];
 pub const VALUE: &[&str] = &["value", "doc"];
 
 /// Of an event.
-pub const EVENT: &[&str] =
-    &["name", "code", "always", "used", "kind", "doc", "replay", "tracing", "time", "counter", "params"];
+pub const EVENT: &[&str] = &[
+    "name", "code", "always", "used", "kind", "doc", "replay", "range", "census", "tracing", "time",
+    "counter", "params",
+];
 
 /// Of the mark `replay`.
 pub const REPLAY: &[&str] = &["action", "old", "pointer", "size", "align"];
+
+/// Of the mark `range`.
+pub const RANGE: &[&str] =
+    &["begin", "end", "move", "key", "base", "size", "limit", "from", "moves", "owner"];
+
+/// Of the mark `census`.
+pub const CENSUS: &[&str] = &["begin", "row", "end", "class", "value"];
 
 /// Of the mark `tracing`.
 pub const TRACING: &[&str] = &["target", "name", "at"];

@@ -114,6 +114,8 @@ impl Change {
             Rule::RegistryRenamed => format!("the registry is called {is}, but {was} was released"),
             Rule::EventAlwaysChanged
             | Rule::EventReplayChanged
+            | Rule::EventRangeChanged
+            | Rule::EventCensusChanged
             | Rule::EventTimeChanged
             | Rule::EventRecoded
             | Rule::EventKindChanged

@@ -18,8 +18,8 @@ pub(super) struct Places {
 
 /// The keys whose values changes are about.
 #[rustfmt::skip]
-const KEYS: [&str; 29] = [
-    "name", "version", "doc", "bit", "clock", "repr", "flags", "value", "code", "always", "used", "replay", "kind", "sort", "max", "align",
+const KEYS: [&str; 31] = [
+    "name", "version", "doc", "bit", "clock", "repr", "flags", "value", "code", "always", "used", "replay", "range", "census", "kind", "sort", "max", "align",
     "unit", "counter", "names", "numbers", "time", "since", "begin", "end", "key", "limit", "named_by", "pause", "major",
 ];
 

@@ -114,6 +114,12 @@ rules! {
     EventReplayChanged "event-replay-changed" Minor,
         "an event has another mark `replay`", "it says what replayers do, and each stream has its own",
         old Reads, new Reads, generic "replayed as the stream's registry says", python "the same";
+    EventRangeChanged "event-range-changed" Minor,
+        "an event has another mark `range`", "it says what memory was, and each stream has its own",
+        old Reads, new Reads, generic "ranges as the stream's registry says", python "the same";
+    EventCensusChanged "event-census-changed" Minor,
+        "an event has another mark `census`", "it says what is counted, and each stream has its own",
+        old Reads, new Reads, generic "counted as the stream's registry says", python "the same";
     EventTimeChanged "event-time-changed" Minor,
         "an event has another mark `time`", "it says at which time events are shown, and each stream has its own",
         old Reads, new Reads, generic "at the time that the stream's registry says", python "the same";

@@ -117,6 +117,15 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     compare("since", true, |r| r.events[2].params[2].since = Some(r.version));
     compare("always", true, |r| r.events[1].always = false);
     compare("used", true, |r| r.events[1].used = false);
+    let range = telemetry_schema::Range {
+        action: telemetry_schema::RangeAction::End,
+        what: "block".to_string(),
+        roles: vec![(telemetry_schema::RangeRole::Key, 0)],
+    };
+    compare("a range", true, |r| r.events[1].range = Some(range.clone()));
+    let (step, what) = (telemetry_schema::CensusStep::End, "heap".to_string());
+    let census = telemetry_schema::Census { step, what, roles: Vec::new() };
+    compare("a census", true, |r| r.events[1].census = Some(census.clone()));
     compare("a replay", true, |r| r.events[0].replay = None);
     let (target, name) = ("gc".to_string(), "collect".to_string());
     let mark = Tracing { target, name, at: TracingAt::Close };

@@ -132,6 +132,8 @@ fn keys_are_those_that_are_read_and_all_are_described() {
         ("/$defs/value/anyOf/1", keys::VALUE),
         ("/$defs/event", keys::EVENT),
         ("/$defs/replay", keys::REPLAY),
+        ("/$defs/range", keys::RANGE),
+        ("/$defs/census", keys::CENSUS),
         ("/$defs/tracing", keys::TRACING),
         ("/$defs/param", keys::PARAM),
         ("/$defs/span", keys::SPAN),

@@ -8,7 +8,7 @@ use telemetry_schema::version::Rule;
 use telemetry_schema::{JSON_SCHEMA, Sort, limits};
 
 /// Headings of the page with a table of keys, each with its place in the schema.
-const SECTIONS: [(&str, &str); 15] = [
+const SECTIONS: [(&str, &str); 17] = [
     ("## The file", ""),
     ("## `[registry]`", "/properties/registry"),
     ("### `version`", "/$defs/version_table"),
@@ -17,6 +17,8 @@ const SECTIONS: [(&str, &str); 15] = [
     ("### `values`", "/$defs/value/anyOf/1"),
     ("## `[[event]]`", "/$defs/event"),
     ("### `replay`", "/$defs/replay"),
+    ("### `range`", "/$defs/range"),
+    ("### `census`", "/$defs/census"),
     ("### `tracing`", "/$defs/tracing"),
     ("### The mark `counter`", "/$defs/event_counter"),
     ("### `params`", "/$defs/param"),

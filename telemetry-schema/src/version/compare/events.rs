@@ -69,6 +69,8 @@ fn event(changes: &mut Changes, was: &LockEvent, is: &LockEvent, renamed: &Renam
     let always = |event: &LockEvent| event.always.to_string();
     changes.field(Rule::EventAlwaysChanged, &things, "always", &always(was), &always(is));
     changes.field(Rule::EventReplayChanged, &things, "replay", &was.replay, &is.replay);
+    changes.field(Rule::EventRangeChanged, &things, "range", &was.range, &is.range);
+    changes.field(Rule::EventCensusChanged, &things, "census", &was.census, &is.census);
     changes.field(Rule::EventTimeChanged, &things, "time", &was.time, &is.time);
     match (was.state, is.state) {
         (State::Gone(_), _) => changes.whole(Rule::EventAdded, things.clone()),

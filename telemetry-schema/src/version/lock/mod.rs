@@ -111,6 +111,8 @@ fn event(registry: &Registry, event: &Event) -> LockEvent {
         kind: registry.kind_of(event).name.clone(),
         always: event.always,
         replay: event.replay_text(),
+        range: event.range_text(),
+        census: event.census_text(),
         time: event
             .time
             .and_then(|time| event.params.get(time))

@@ -98,6 +98,10 @@ items! {
         always: bool = keyed("always", YES, false, "`always`"),
         /// As [`crate::Event::replay_text`] writes it; empty without a mark.
         replay: String = keyed("replay=", QUOTED, String::new(), "a mark in quotes"),
+        /// As [`crate::Event::range_text`] writes it; empty without a mark.
+        range: String = keyed("range=", QUOTED, String::new(), "a mark in quotes"),
+        /// As [`crate::Event::census_text`] writes it; empty without a mark.
+        census: String = keyed("census=", QUOTED, String::new(), "a mark in quotes"),
         /// Name of the parameter with the time of the event; empty without one.
         time: String = keyed("time=", SNAKE, String::new(), "the name of a parameter"),
         state: State = EventState,

@@ -103,6 +103,48 @@ pub(super) const EVENTS: &[Mistake] = &[
             "code = 0x0011\nreplay = { action = \"realloc\", old = \"trace\", pointer = \"trace\", size = \"condemned\" }",
         )],
     ),
+    // Ranges and censuses.
+    form("wrong_type_range", &[("code = 0x0011", "code = 0x0011\nrange = \"begin\"")]),
+    form("range_without_action", &[("code = 0x0011", "code = 0x0011\nrange = { key = \"trace\" }")]),
+    form(
+        "range_with_two_actions",
+        &[("code = 0x0011", "code = 0x0011\nrange = { begin = \"run\", end = \"run\", key = \"trace\" }")],
+    ),
+    form(
+        "range_of_another_spelling",
+        &[("code = 0x0011", "code = 0x0011\nrange = { begin = \"Run\", key = \"trace\" }")],
+    ),
+    meaning("range_without_place", &[("code = 0x0011", "code = 0x0011\nrange = { begin = \"run\" }")]),
+    form(
+        "range_with_wrong_key",
+        &[(
+            "code = 0x0011",
+            "code = 0x0011\nrange = { end = \"run\", key = \"trace\", owner = \"condemned\" }",
+        )],
+    ),
+    meaning(
+        "range_of_unknown_param",
+        &[("code = 0x0011", "code = 0x0011\nrange = { begin = \"run\", key = \"tracer\" }")],
+    ),
+    meaning(
+        "range_of_another_sort",
+        &[(
+            "code = 0x0011",
+            "code = 0x0011\nrange = { begin = \"run\", base = \"condemned\", size = \"condemned\" }",
+        )],
+    ),
+    meaning(
+        "range_that_never_begins",
+        &[("code = 0x0011", "code = 0x0011\nrange = { end = \"run\", key = \"trace\" }")],
+    ),
+    form("census_row_without_value", &[("code = 0x0011", "code = 0x0011\ncensus = { row = \"heap\" }")]),
+    meaning(
+        "census_that_never_begins",
+        &[(
+            "code = 0x0011",
+            "code = 0x0011\ncensus = { row = \"heap\", class = \"trace\", value = \"condemned\" }",
+        )],
+    ),
     // Names.
     form("wrong_type_names", &[(LABEL, "sort = \"S\", max = 64, names = 1")]),
     form("names_of_another_spelling", &[(LABEL, "sort = \"S\", max = 64, names = \"The Pool\"")]),
