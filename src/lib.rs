@@ -112,7 +112,7 @@ pub use telemetry_runtime::{
 /// # control::reset("all");
 /// ```
 pub mod control {
-    pub use telemetry_runtime::{enabled, get, reset, set, set_for};
+    pub use telemetry_runtime::{RequestError, enabled, get, on_request, reset, set, set_for};
 }
 
 /// Triggers: what the runtime does when a condition is met. `docs/triggers.md` describes the texts.

@@ -36,6 +36,7 @@ pub use model::values::{Address, Word};
 pub use model::variety::{VARIETY, Variety};
 pub use own::labels::{intern, label};
 pub use own::marks::mark;
+pub use own::requests::{RequestError, on_request};
 pub use own::switches::{
     enabled, enabled_record, get, get_record, reset, reset_record, set, set_for, set_record,
 };

@@ -1,10 +1,11 @@
-//! `telemetry control`: shows, switches, flushes and marks a running process, and takes snapshots.
+//! `telemetry control`: shows, switches, flushes, marks and asks a running process, and takes
+//! snapshots.
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::process::{
     Counters, Info, KindCounters, Masks, Pool, Process, ProcessName, SinkCounters, State, silent, word,
@@ -30,6 +31,7 @@ Examples:
   telemetry control 4711 --record Ref            record a kind in memory
   telemetry control 4711 --snapshot now.tel      write all events in memory to a file
   telemetry control 4711 --mark 'deploy 17'      mark this moment in its stream
+  telemetry control 4711 --ask 'cache.size pages'  have the program answer a request that it knows
   telemetry control 4711 --json | jq .counters";
 
 /// Show or change the events of a running process; flush it, mark a moment, or take a snapshot
@@ -68,6 +70,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT", value_parser = mark_text, conflicts_with_all = ["words", "flush", "snapshot", "counters", "json"])]
     mark: Option<String>,
 
+    /// Ask the program itself: the name of a request that it answers, and a text for it
+    #[arg(long, value_name = "NAME [TEXT]", value_parser = mark_text, conflicts_with_all = ["words", "flush", "snapshot", "counters", "mark", "json"])]
+    ask: Option<String>,
+
     /// Show only counters
     #[arg(long, conflicts_with_all = ["words", "flush", "snapshot"])]
     counters: bool,
@@ -93,6 +99,15 @@ impl Run for Args {
         if let Some(text) = &self.mark {
             process.open(&format!("mark {text}"))?;
             return Ok(());
+        }
+        if let Some(request) = &self.ask {
+            let Answer { answer } = process.ask(&format!("ask {request}"))?;
+            let mut output = Output::stdout();
+            for line in answer.lines() {
+                output.buffer().extend_from_slice(escaped_text(line).as_bytes());
+                output.buffer().push(b'\n');
+            }
+            return output.finish();
         }
         if let Some(path) = &self.snapshot {
             return snapshot(&process, path);
@@ -124,6 +139,12 @@ impl Args {
         masks.unknown.messages().for_each(|why| context.problem(why));
         Ok(())
     }
+}
+
+/// What the program answers.
+#[derive(Deserialize)]
+struct Answer {
+    answer: String,
 }
 
 /// The most bytes of a mark's text.

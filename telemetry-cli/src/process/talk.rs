@@ -70,8 +70,11 @@ impl Process {
             let why = format!("cannot be sent {} bytes, at most {MAX_REQUEST_LEN}", request.len());
             return Err(self.failure(why));
         }
-        let timeout =
-            if ["flush\n", "snapshot\n"].contains(&&*request) { LONG_TIMEOUT } else { ANSWER_TIMEOUT };
+        let timeout = if ["flush\n", "snapshot\n"].contains(&&*request) || request.starts_with("ask ") {
+            LONG_TIMEOUT
+        } else {
+            ANSWER_TIMEOUT
+        };
         let mut stream = self.connect()?;
         let deadline = Instant::now() + timeout;
         let sent = stream

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::seat::Seat;
@@ -18,6 +19,7 @@ use crate::memory::mapping;
 use crate::memory::registry::{self, Registry};
 use crate::model::registry_def::RegistryDef;
 use crate::own::marks;
+use crate::own::requests::{self, Answer};
 use crate::own::switches as control;
 use crate::run::clock;
 use crate::run::state;
@@ -46,6 +48,8 @@ pub(crate) trait Actions {
     fn flush(&self);
     /// Marks this moment with a text.
     fn mark(&self, text: &str);
+    /// Returns what answers a request of this name, or why nothing does.
+    fn answer_of(&self, name: &str) -> Result<Arc<Answer>, String>;
     /// Returns the counts of events.
     fn counters(&self) -> Numbers;
     /// Returns what the pool's memory is used for, in bytes.
@@ -97,6 +101,10 @@ impl Actions for Process {
 
     fn mark(&self, text: &str) {
         marks::mark(text);
+    }
+
+    fn answer_of(&self, name: &str) -> Result<Arc<Answer>, String> {
+        requests::answer_of(name)
     }
 
     fn counters(&self) -> Numbers {

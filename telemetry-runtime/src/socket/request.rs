@@ -32,6 +32,8 @@ pub(crate) enum Request<'l> {
     Info,
     /// Marks this moment with a text.
     Mark(&'l str),
+    /// Asks the program itself, by the name of a request, and a text for it.
+    Ask(&'l str, &'l str),
 }
 
 impl<'l> Request<'l> {
@@ -54,6 +56,11 @@ impl<'l> Request<'l> {
             ("unknown", words) => Ok(Request::Unknown(words)),
             ("mark", "") => Err("`mark` without a text".into()),
             ("mark", text) => Ok(Request::Mark(text)),
+            ("ask", "") => Err("`ask` without the name of a request".into()),
+            ("ask", rest) => {
+                let (name, text) = split(rest);
+                Ok(Request::Ask(name, text))
+            }
             ("tail", words) => Ok(Request::Tail((!words.is_empty()).then_some(words))),
             ("set" | "reset", words) => change(Mask::Output, verb, words),
             ("for", rest) => timed(rest),
@@ -66,7 +73,7 @@ impl<'l> Request<'l> {
             }
             _ => Err(format!(
                 "unknown request `{verb}`, expected `get`, `set`, `reset`, `record set`, `record reset`, `for`, `flush`, \
-                 `counters`, `snapshot`, `unknown`, `tail`, `info` or `mark`"
+                 `counters`, `snapshot`, `unknown`, `tail`, `info`, `mark` or `ask`"
             )),
         }
     }

@@ -20,6 +20,7 @@ use super::request::{LIMIT, Request};
 use super::seat::Seat;
 use crate::control::switches::Mask;
 use crate::memory::facts::Quoted;
+use crate::own::requests::Answer;
 use crate::sys::atomic::AtomicUsize;
 
 /// How long a client may take to send a request, and then to read the answer, or each piece of a
@@ -27,6 +28,11 @@ use crate::sys::atomic::AtomicUsize;
 pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of snapshots that are sent to clients at a time.
 const MAX_TRANSFERS: usize = 4;
+/// Maximum number of requests that the program answers at a time, and of bytes in an answer.
+pub(crate) const MAX_ASKS: usize = 4;
+const MAX_ANSWER: usize = 64 << 10;
+/// Maximum number of characters of the program's own errors.
+const MAX_ERROR: usize = 1024;
 /// Maximum number of clients that follow the process at a time.
 pub(crate) const MAX_TAILS: usize = 16;
 
@@ -36,6 +42,7 @@ pub(crate) struct Server<A> {
     place: Place,
     transfers: Arc<AtomicUsize>,
     tails: Arc<AtomicUsize>,
+    asks: Arc<AtomicUsize>,
 }
 
 /// What follows `ok` in an answer.
@@ -45,11 +52,13 @@ enum Reply {
     Snapshot(File, u64, Seat),
     /// The words of a tail.
     Tail(Option<String>, Seat),
+    /// What answers, and the text for it.
+    Ask(Arc<Answer>, String, Seat),
 }
 
 impl<A: Actions> Server<A> {
     pub(crate) fn new(actions: A, place: Place) -> Self {
-        Server { actions, place, transfers: Arc::default(), tails: Arc::default() }
+        Server { actions, place, transfers: Arc::default(), tails: Arc::default(), asks: Arc::default() }
     }
 
     /// Answers the client.
@@ -63,6 +72,7 @@ impl<A: Actions> Server<A> {
         match reply {
             Ok(Reply::Text(text)) => finish(&stream, &format!("ok\n{text}")),
             Ok(Reply::Snapshot(file, len, seat)) => send(stream, file, len, seat),
+            Ok(Reply::Ask(answer, text, seat)) => ask(stream, answer, text, seat),
             Ok(Reply::Tail(words, seat)) => {
                 if say(&stream, "ok\n").is_ok() {
                     self.actions.tail(words.as_deref(), stream, seat);
@@ -93,6 +103,15 @@ impl<A: Actions> Server<A> {
             Request::Mark(text) => {
                 self.actions.mark(text);
                 String::new()
+            }
+            Request::Ask(name, text) => {
+                let answer = self.actions.answer_of(name)?;
+                let Some(seat) = Seat::take(&self.asks, MAX_ASKS) else {
+                    return Err(format!(
+                        "the program answers {MAX_ASKS} requests already, which is the most; help: try again later"
+                    ));
+                };
+                return Ok(Reply::Ask(answer, text.to_owned(), seat));
             }
             Request::Counters => self.counters(),
             Request::Info => self.info(),
@@ -196,6 +215,29 @@ fn send(stream: UnixStream, mut file: File, len: u64, seat: Seat) {
     };
     // If the thread cannot be started, the connection is closed at once.
     let _ = std::thread::Builder::new().name("telemetry-ctl".into()).spawn(send);
+}
+
+/// Has the program answer, in a new thread: it may take long, or never come back.
+fn ask(stream: UnixStream, answer: Arc<Answer>, text: String, seat: Seat) {
+    let run = move || {
+        let answered = catch_unwind(AssertUnwindSafe(|| answer(&text)));
+        let text = match answered.unwrap_or_else(|_| Err("the program's answer panicked".into())) {
+            Ok(text) if text.len() > MAX_ANSWER => {
+                format!("error: the answer has {} bytes, expected at most {MAX_ANSWER}\n", text.len())
+            }
+            Ok(text) => format!("ok\nanswer = {}\n", Quoted(text.as_bytes())),
+            Err(why) => {
+                let line = why.chars().map(|c| if c.is_control() { ' ' } else { c });
+                format!("error: {}\n", line.take(MAX_ERROR).collect::<String>())
+            }
+        };
+        finish(&stream, &text);
+        // The code of the program that a later call has replaced may end here.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(answer)));
+        drop(seat);
+    };
+    // If the thread cannot be started, the connection is closed at once.
+    let _ = std::thread::Builder::new().name("telemetry-ask".into()).spawn(run);
 }
 
 /// Admits only root and the user that the process acts as.

@@ -13,11 +13,12 @@ use super::actions::{Actions, Failure, Numbers, OfKind};
 use super::place::Place;
 use super::request::LIMIT;
 use super::seat::Seat;
-use super::serve::{CLIENT_TIMEOUT, MAX_TAILS, Server, admit};
+use super::serve::{CLIENT_TIMEOUT, MAX_ASKS, MAX_TAILS, Server, admit};
 use telemetry_format::{Notice, NoticeTag};
 
 use crate::control::switches::Mask;
 use crate::model::registry_def::{Kind, Preset, RegistryDef};
+use crate::own::requests::Answer;
 
 /// Answers with the request.
 struct Fake {
@@ -64,6 +65,21 @@ impl Actions for Fake {
 
     fn mark(&self, text: &str) {
         *self.changes.lock().unwrap() += &format!(" mark {text}");
+    }
+
+    fn answer_of(&self, name: &str) -> Result<Arc<Answer>, String> {
+        let answer: Arc<Answer> = match name {
+            "echo" => Arc::new(|text| Ok(format!("{text}\n\"{text}\""))),
+            "no" => Arc::new(|text| Err(format!("not\n{text}"))),
+            "panics" => Arc::new(|_| panic!("a request of the program's own")),
+            "long" => Arc::new(|_| Ok("x".repeat(65_537))),
+            "stuck" => Arc::new(|_| {
+                std::thread::sleep(Duration::from_secs(2));
+                Ok(String::new())
+            }),
+            _ => return Err(format!("unknown request `{name}`")),
+        };
+        Ok(answer)
     }
 
     fn counters(&self) -> Numbers {
@@ -148,6 +164,37 @@ fn answer(mut stream: UnixStream) -> String {
     String::from_utf8(answer).unwrap()
 }
 
+/// Each answer runs in a thread of its own. Nothing that it does hinders other clients.
+#[test]
+fn the_program_answers_requests() {
+    let running = Running::new(0);
+    let check = |request: &str, expected: &str| assert_eq!(running.ask(request), expected, "{request:?}");
+    check("ask echo\n", "ok\nanswer = \"\\u000a\\\"\\\"\"\n");
+    check("ask echo  a  b \n", "ok\nanswer = \"a  b\\u000a\\\"a  b\\\"\"\n");
+    check("ask no x\n", "error: not x\n");
+    check("ask panics\n", "error: the program's answer panicked\n");
+    check("ask long\n", "error: the answer has 65537 bytes, expected at most 65536\n");
+    check("ask other\n", "error: unknown request `other`\n");
+    check("ask\n", "error: `ask` without the name of a request\n");
+    // Clients that have left keep their seats until the program has answered.
+    let stuck: Vec<UnixStream> = (0..MAX_ASKS)
+        .map(|_| {
+            let mut stream = running.connect();
+            stream.write_all(b"ask stuck\n").unwrap();
+            stream
+        })
+        .collect();
+    drop(stuck);
+    let since = Instant::now();
+    let refused = "error: the program answers 4 requests already, which is the most; help: try again later\n";
+    check("ask echo\n", refused);
+    assert!(running.ask("get\n").starts_with("ok\n"));
+    while running.ask("ask echo\n") == refused {
+        assert!(since.elapsed() < Duration::from_secs(60), "the seats are not given back");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn requests_are_answered() {
     let running = Running::new(0);
@@ -203,7 +250,7 @@ fn what_is_no_request_is_refused() {
         assert_eq!(running.ask(request), format!("error: {expected}\n"), "{}", request.escape_ascii());
     };
     let verbs = "expected `get`, `set`, `reset`, `record set`, `record reset`, `for`, `flush`, `counters`, `snapshot`, \
-                 `unknown`, `tail`, `info` or `mark`";
+                 `unknown`, `tail`, `info`, `mark` or `ask`";
     check(b"\n", &format!("unknown request ``, {verbs}"));
     check(b"GET / HTTP/1.1\n", &format!("unknown request `GET`, {verbs}"));
     check(b"get now\n", "`now` behind `get`, expected nothing");

@@ -225,6 +225,36 @@ fn a_mark_comes_from_outside() {
     assert!(printed.contains("telemetry-ctl") && printed.contains("text:\"deploy  17\""), "{printed}");
 }
 
+/// Answers a request, and emits.
+fn emit_and_answer() {
+    telemetry::control::on_request("cache.size", |text| match text {
+        "" => Err("expected a unit".into()),
+        unit => Ok(format!("12 {unit}")),
+    })
+    .expect("a name of letters");
+    emit();
+}
+
+#[test]
+fn a_program_answers_a_request_of_its_own() {
+    let sockets = Sockets::new();
+    let test = "processes::programs::a_program_answers_a_request_of_its_own";
+    let program = Program::ready(&sockets, test, &[], emit_and_answer);
+    let pid = program.pid;
+    wait("an event", || emitted(&sockets, pid) > 0);
+    let ask = |request: &str| run(sockets.command(&format!("control {pid} --ask")).arg(request), &[]);
+    let answered = ask("cache.size pages of 4 KiB");
+    assert_eq!(String::from_utf8(answered.stdout).unwrap(), "12 pages of 4 KiB\n");
+    for (request, expected) in [
+        ("cache.size", "expected a unit"),
+        ("cache.sise", "unknown request `cache.sise`, expected cache.size"),
+    ] {
+        let refused = ask(request);
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    }
+}
+
 /// Follows a kind that is not output otherwise, until an interrupt.
 #[test]
 fn a_tail_follows_until_it_is_interrupted() {

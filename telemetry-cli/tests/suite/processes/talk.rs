@@ -73,6 +73,7 @@ fn process(sockets: &Sockets) -> (u32, Arc<Mutex<Vec<String>>>) {
             "unknown" => "ok\nunknown = [\"Rex\"]\nnames = [\"Pool\", \"Ref\"]\n".into(),
             "reset" | "record" => "ok\noutput = \"\"\nrecord = \"gc:Pool\"\n".into(),
             "flush" | "mark" => "ok\n".into(),
+            "ask" => "ok\nanswer = \"12 pages\\u000a\\u001b[1m\"\n".into(),
             "snapshot" => [format!("ok {}\n", gc().len()).into_bytes(), gc()].concat(),
             "tail" => [b"ok\n".to_vec(), gc()].concat(),
             other => panic!("{other}"),
@@ -98,6 +99,7 @@ fn what_people_see() {
         "control PID --flush",
         "control PID --snapshot out.tel",
         "control PID --mark deploy-17",
+        "control PID --ask cache.size",
         "tail PID Pool Rex",
         "tail PID Pool Ref",
         "tail --strict PID",
@@ -111,6 +113,7 @@ fn what_people_see() {
         "control PID Pool --flush",
         "control PID Pool --mark x",
         "control PID --mark=",
+        "control PID Pool --ask x",
         "control me",
     ];
     let mut transcript = String::new();
