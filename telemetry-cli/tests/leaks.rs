@@ -6,6 +6,7 @@
 use std::alloc::Layout;
 use std::arch::global_asm;
 use std::hint::black_box;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -118,4 +119,30 @@ fn a_leak_is_found_by_its_stack() {
     assert!(!text.contains("telemetry_test"), "{text}");
     let (text, _) = leaks(&["--by", "event,size"]);
     assert!(text.contains("50,021") || text.contains("50021"), "{text}");
+
+    commands_of_the_page(folder.path());
+}
+
+/// Runs the commands of docs/stacks.md on the stream `app.tel`.
+fn commands_of_the_page(folder: &Path) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/stacks.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let command = Path::new(env!("CARGO_BIN_EXE_telemetry")).parent().unwrap();
+    let path = format!("{}:{}", command.display(), std::env::var("PATH").unwrap());
+    let samples = page.split("```sh\n").skip(1).filter_map(|sample| sample.split("```").next());
+    let mut lines = 0;
+    for line in samples.flat_map(str::lines) {
+        let mut shell = Command::new("sh");
+        let output = shell.args(["-c", line]).current_dir(folder).env("PATH", &path).output().unwrap();
+        let (text, said) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!(output.status.code(), Some(0), "{line}: {said}");
+        let text = match line.split_once(" > ") {
+            Some((_, file)) => std::fs::read_to_string(folder.join(file)).unwrap(),
+            None => text,
+        };
+        assert!(text.contains("telemetry_test_"), "{line}: {text}");
+        lines += 1;
+    }
+    assert_eq!(lines, 5, "commands of docs/stacks.md");
 }
