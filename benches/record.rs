@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use common::{Goal, Row, fields, floor, of_another, of_floor, opaque, table, time};
+use common::{Goal, Row, at_most, fields, floor, of_another, of_floor, opaque, table, time};
 use telemetry::telemetry_event;
 
 #[telemetry_event("telemetry-derive/tests/scopes.toml")]
@@ -279,22 +279,6 @@ fn cpu_ns() -> f64 {
 /// Counts instructions: runs this program again under callgrind. Returns false if one of the counts
 /// has become larger.
 fn instructions() -> bool {
-    let Ok(this) = std::env::current_exe() else { return false };
-    let count = |work: &str, n: u64| -> Option<f64> {
-        let output = Command::new("valgrind")
-            .args([
-                "--tool=callgrind",
-                "--callgrind-out-file=/dev/null",
-                "--toggle-collect=*telemetry_hot_loop*",
-            ])
-            .arg(&this)
-            .args(["--count", work, &n.to_string()])
-            .output()
-            .ok()?;
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        let line = text.lines().find(|line| line.contains("Collected :"))?;
-        line.split_whitespace().last()?.parse().ok()
-    };
     println!();
     let mut is_short = true;
     // The largest counts, with the loop. Refills have a part below one.
@@ -313,14 +297,10 @@ fn instructions() -> bool {
         ("counter-loop", "the loop around a counter", f64::MAX),
         ("counter", "a counter's add", 8.01),
     ] {
-        let (Some(few), Some(many)) = (count(work, 100_000), count(work, 300_000)) else {
-            println!("SKIPPED: instructions are not counted: valgrind failed or is not installed");
-            return true;
-        };
-        let found = (many - few) / 200_000.0;
-        is_short &= found <= most;
-        let beyond = if found <= most { String::new() } else { format!(", expected at most {most}") };
-        println!("{what:<44} {found:>9.1} instructions{beyond}");
+        match at_most(work, what, most, [100_000, 300_000]) {
+            Some(is_found) => is_short &= is_found,
+            None => return true,
+        }
     }
     is_short
 }

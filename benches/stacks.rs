@@ -1,7 +1,8 @@
 //! The cost of an event with a call stack, as a ratio to the floor F:
 //! `RUSTFLAGS="-C force-frame-pointers=yes" cargo bench --bench stacks`.
 //!
-//! With `--count FRAMES EVENTS` it only emits, for a tool that counts instructions.
+//! With `--instructions` it only counts instructions, and fails if there are more than before. With
+//! `--count FRAMES EVENTS` it only emits, for a tool that counts them.
 
 #![allow(missing_docs, clippy::print_stdout)]
 
@@ -10,7 +11,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-use common::{Goal, Row, floor, of_floor, table, time};
+use common::{Goal, Row, at_most, floor, of_floor, table, time};
 use telemetry::telemetry_event;
 use telemetry_decode::{Reader, Value};
 
@@ -19,6 +20,8 @@ pub mod events {}
 
 const EVENTS: u64 = 300_000;
 const ROUNDS: usize = 9;
+/// The most instructions of an event with 10 and 20 frames.
+const MOST: [f64; 2] = [527.0, 800.0];
 
 /// Calls itself this often, and then the function.
 #[inline(never)]
@@ -78,6 +81,9 @@ fn run() {
         println!("SKIPPED: no frame pointers; help: RUSTFLAGS=\"-C force-frame-pointers=yes\"");
         return;
     }
+    if args.iter().any(|arg| arg == "--instructions") {
+        return assert!(instructions(), "the walk has become longer");
+    }
     let mut rows = vec![
         Row::new("floor F", "ns", Goal::Less),
         Row::new("a u64 and a stack of 10 frames", "F", Goal::Less),
@@ -92,4 +98,15 @@ fn run() {
         }
     }
     table(rows);
+}
+
+/// Counts the instructions of an event with a stack. Returns false if one of the counts has become
+/// larger.
+fn instructions() -> bool {
+    // The largest counts, with the loop.
+    let counts =
+        [("10", "a u64 and a stack of 10 frames", MOST[0]), ("20", "the same of 20 frames", MOST[1])];
+    counts
+        .into_iter()
+        .all(|(frames, what, most)| at_most(frames, what, most, [10_000, 30_000]).unwrap_or(true))
 }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, missing_docs, clippy::print_stdout)]
 
+use std::process::Command;
 use std::time::Instant;
 
 /// The parameters of event `i`. The optimizer cannot compute them in advance.
@@ -159,4 +160,36 @@ pub(crate) fn table(rows: Vec<Row>) {
         };
         println!("{name:<44} {best:>9.2} {median:>9.2}  {unit:<14} {goal:<14} {verdict}");
     }
+}
+
+/// Counts the instructions of an event, from two numbers of events, and prints them. Returns
+/// whether these are at most as many, or `None`, and says so, if they cannot be counted.
+///
+/// Runs this program again under callgrind, with `--count WORK EVENTS`. The instructions inside of
+/// its function `telemetry_hot_loop` count.
+pub(crate) fn at_most(work: &str, what: &str, most: f64, events: [u64; 2]) -> Option<bool> {
+    let count = |events: u64| -> Option<f64> {
+        let output = Command::new("valgrind")
+            .args([
+                "--tool=callgrind",
+                "--callgrind-out-file=/dev/null",
+                "--toggle-collect=*telemetry_hot_loop*",
+            ])
+            .arg(std::env::current_exe().ok()?)
+            .args(["--count", work, &events.to_string()])
+            .output()
+            .ok()?;
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let line = text.lines().find(|line| line.contains("Collected :"))?;
+        line.split_whitespace().last()?.parse().ok()
+    };
+    let [few, many] = events;
+    let (Some(least), Some(all)) = (count(few), count(many)) else {
+        println!("SKIPPED: instructions are not counted: valgrind failed or is not installed");
+        return None;
+    };
+    let found = (all - least) / (many - few) as f64;
+    let beyond = if found <= most { String::new() } else { format!(", expected at most {most}") };
+    println!("{what:<44} {found:>9.1} instructions{beyond}");
+    Some(found <= most)
 }

@@ -6,6 +6,8 @@ mod modules;
 mod store;
 #[cfg(test)]
 mod tests;
+#[cfg(all(feature = "unwind", target_env = "gnu"))]
+mod unwind;
 mod walk;
 
 use core::ffi::c_void;
@@ -13,7 +15,7 @@ use core::mem::MaybeUninit;
 
 use self::arena::MAX_CHUNKS;
 use self::store::Stacks;
-use self::walk::Walk;
+use self::walk::{Low, Walk};
 use crate::control::switches as control;
 use crate::control::switches::Listed;
 use crate::memory::registry::Registry;
@@ -31,24 +33,25 @@ static STACKS: Stacks = Stacks::new(MAX_CHUNKS);
 #[must_use]
 pub fn stack(registry: &'static Registry, index: usize) -> u32 {
     let (code, frame) = walk::here();
-    number(registry, index, code, frame)
+    number(registry, index, code, frame, Low::here())
 }
 
 /// Returns the same of a function in C, by the place of its code, and its frame. Both may be
 /// anything. For generated code.
 #[must_use]
 pub fn stack_at(registry: &'static Registry, index: usize, code: *const c_void, frame: *const c_void) -> u32 {
-    number(registry, index, code.addr() as u64, frame.expose_provenance() as u64)
+    let frame = frame.expose_provenance() as u64;
+    number(registry, index, code.addr() as u64, frame, Low::of(frame))
 }
 
 #[inline(never)]
-fn number(registry: &'static Registry, index: usize, code: u64, frame: u64) -> u32 {
+fn number(registry: &'static Registry, index: usize, code: u64, frame: u64, low: Low) -> u32 {
     if matches!(VARIETY, Variety::Rash) {
         return 0;
     }
     let mut place = MaybeUninit::uninit();
     let walk = Walk::new(&mut place);
-    walk.take(code, frame);
+    walk.take(code, frame, low);
     match STACKS.known(walk) {
         Some(number) => number,
         None => keep(registry, index, walk),

@@ -37,7 +37,7 @@ impl Stacks {
     /// Returns the number of a stack that has one.
     #[inline(always)]
     pub(crate) fn known(&self, walk: &Walk) -> Option<u32> {
-        self.find(walk, hash(walk))
+        self.find(walk, walk.hash())
     }
 
     /// Returns the number of a stack, and assigns a new one at first. Returns 0, and counts that,
@@ -100,15 +100,15 @@ impl Stacks {
     /// Keeps the frames of a stack with a number.
     fn keep(&self, walk: &Walk, number: u64) -> Option<()> {
         let location = self.room(walk)?;
-        self.arena.write(location, form(walk) | number << 32, walk.frames());
-        self.table.insert(hash(walk), location);
+        self.arena.write(location, walk.form() | number << 32, walk.frames());
+        self.table.insert(walk.hash(), location);
         self.entries.fetch_add(1, Ordering::Relaxed);
         Some(())
     }
 
     #[inline(always)]
     fn find(&self, walk: &Walk, hash: u64) -> Option<u32> {
-        let (form, frames) = (form(walk), walk.frames());
+        let (form, frames) = (walk.form(), walk.frames());
         self.table.find(hash, |location| {
             let [first] = *self.arena.read(location, 1)? else { return None };
             if first as u32 as u64 != form {
@@ -119,35 +119,6 @@ impl Stacks {
         })
     }
 }
-
-/// Returns what the first word of a run says of a stack besides its number: less than 2^32.
-#[inline(always)]
-fn form(walk: &Walk) -> u64 {
-    u64::from(walk.end.repr()) << 8 | walk.frames().len() as u64
-}
-
-/// Returns a hash whose upper bits are the best: a sum of products, which do not wait for each
-/// other. The addresses of code are no one's choice, so that a fast hash suffices.
-#[inline(always)]
-fn hash(walk: &Walk) -> u64 {
-    let products = walk.frames().iter().zip(&FACTORS).map(|(frame, factor)| frame.wrapping_mul(*factor));
-    let sum = products.fold(form(walk), u64::wrapping_add);
-    (sum ^ sum >> 32).wrapping_mul(FACTORS[0])
-}
-
-/// An odd number for each frame.
-static FACTORS: [u64; MAX_FRAMES] = {
-    let (mut factors, mut state, mut at) = ([0; MAX_FRAMES], 0_u64, 0);
-    while at < MAX_FRAMES {
-        // The generator `splitmix64`.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        factors[at] = (mixed ^ mixed >> 31) | 1;
-        at += 1;
-    }
-    factors
-};
 
 /// Compares frames of equal numbers. Most often they are equal, so it looks at all of them.
 #[inline(always)]

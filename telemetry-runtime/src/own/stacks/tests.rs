@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use telemetry_format::{Cursor, Loss};
 
 use super::store::Stacks;
-use super::walk::{Walk, here};
+use super::walk::{Low, Walk, here};
 use crate::own::labels::{Position, Store};
 use crate::own::registry::{MAX_FRAMES, MODULE, STACK, StackEnd};
 use crate::sys;
@@ -15,7 +15,8 @@ use crate::sys;
 #[inline(never)]
 fn walk(code: u64, frame: u64) -> Walk {
     let mut place = std::mem::MaybeUninit::uninit();
-    Walk::new(&mut place).take(code, frame);
+    // No function is above this one, so that frames are walked whatever feature is on.
+    Walk::new(&mut place).take(code, frame, Low::of(u64::MAX));
     // SAFETY: it was made there.
     unsafe { place.assume_init() }
 }
