@@ -9,9 +9,6 @@ use core::arch::asm;
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
 
-use crate::own::registry::StackEnd;
-use crate::own::stacks::walk::Walk;
-
 /// What the unwinder returns after the first function.
 const END_OF_STACK: c_int = 5;
 /// What a step returns: go on, and stop.
@@ -29,31 +26,25 @@ std::thread_local! {
     static IS_UNWINDING: Cell<bool> = const { Cell::new(false) };
 }
 
-struct Climb {
-    walk: *mut Walk,
+struct Climb<'a> {
+    push: &'a mut dyn FnMut(u64) -> bool,
     /// The stack pointer of the emitter's function.
     low: u64,
 }
 
-/// Adds the callers of the function with this stack pointer to a walk. Returns false if there are
-/// none, or if the unwinder must not be called.
+/// Passes the callers of the function with this stack pointer to a function, until that returns
+/// false. Returns true if the first function of the thread was reached. Passes none if the unwinder
+/// must not be called.
 #[inline(never)]
-pub(crate) fn climb(walk: &mut Walk, low: u64) -> bool {
+pub(crate) fn climb(low: u64, push: &mut dyn FnMut(u64) -> bool) -> bool {
     if !has_find_object() || IS_UNWINDING.replace(true) {
         return false;
     }
-    let before = walk.frames().len();
-    let mut climb = Climb { walk, low };
+    let mut climb = Climb { push, low };
     // SAFETY: the step is called with the pointer that it is given, before this returns.
     let result = unsafe { _Unwind_Backtrace(step, (&raw mut climb).cast()) };
     IS_UNWINDING.set(false);
-    if walk.frames().len() == before {
-        return false;
-    }
-    if result == END_OF_STACK {
-        walk.end = StackEnd::Complete;
-    }
-    true
+    result == END_OF_STACK
 }
 
 /// Takes a function. Those of the runtime are below the emitter's.
@@ -61,14 +52,9 @@ extern "C" fn step(context: *mut c_void, climb: *mut c_void) -> c_int {
     // SAFETY: the unwinder passes its context, and the pointer that it was given, whose fields are
     // used by nothing else meanwhile.
     let (climb, code, pointer) = unsafe {
-        (&mut *climb.cast::<Climb>(), _Unwind_GetIP(context) as u64, _Unwind_GetCFA(context) as u64)
+        (&mut *climb.cast::<Climb<'_>>(), _Unwind_GetIP(context) as u64, _Unwind_GetCFA(context) as u64)
     };
-    if pointer <= climb.low {
-        return GO_ON;
-    }
-    // SAFETY: as above.
-    let walk = unsafe { &mut *climb.walk };
-    if walk.push(code) { GO_ON } else { STOP }
+    if pointer <= climb.low || (climb.push)(code) { GO_ON } else { STOP }
 }
 
 core::arch::global_asm!(".weak _dl_find_object");

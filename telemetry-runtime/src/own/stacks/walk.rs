@@ -104,8 +104,13 @@ impl Walk {
         self.push(code.max(1));
         let pointer = stack_pointer();
         #[cfg(all(feature = "unwind", target_env = "gnu"))]
-        if bounds::top(pointer).is_some() && unwind::climb(self, low.pointer) {
-            return;
+        if bounds::top(pointer).is_some() {
+            if unwind::climb(low.pointer, &mut |code| self.push(code)) {
+                self.end = StackEnd::Complete;
+            }
+            if self.len > 1 {
+                return;
+            }
         }
         let _ = low;
         self.walk(frame, pointer);
@@ -222,7 +227,7 @@ impl Walk {
 
     /// Adds the place where a caller goes on. Returns false, and why, if the walk ends there.
     #[inline(always)]
-    pub(super) fn push(&mut self, code: u64) -> bool {
+    fn push(&mut self, code: u64) -> bool {
         let code = address(code);
         if code == 0 {
             self.end = StackEnd::Complete;
