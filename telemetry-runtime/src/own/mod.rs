@@ -1,7 +1,7 @@
 //! What the runtime itself reports: its registry, labels, marks, call stacks, changed switches,
 //! samples of counters and threads, the cost of an emission; and requests to the program. Uses
-//! `count` and the rooms before it. It emits as a program does: with the macro. It never emits while
-//! it has a lock that an emission may need.
+//! `count` and the rooms before it. It emits as a program does: with the macro. It never emits
+//! while it has a lock that an emission may need.
 
 pub(crate) mod labels;
 pub(crate) mod marks;
