@@ -172,6 +172,7 @@ pub use load::file::{load, load_from, load_lock, lock_path};
 pub use model::census::{Census, CensusRole, CensusStep};
 pub use model::counter::{Counter, CounterForm, CounterPer};
 pub use model::naming::{NameBy, Named, Naming};
+pub use model::program::ProgramHead;
 pub use model::range::{Range, RangeAction, RangeRole};
 pub use model::registry::{
     Clock, Count, Event, Kind, Message, MessagePart, Param, Preset, Registry, Role, Span, Type, TypeForm,

@@ -13,8 +13,8 @@ use telemetry_format::FORMAT_VERSION;
 use super::sql;
 use super::{
     address, c, check, cnv, completions, convert, csv, diff, flame, fleet, gdb, history, info, init, leaks,
-    listen, man, mono, parquet, print, py, query, recover, release, replay, report, show, spans, stats, txt,
-    validate,
+    listen, man, mono, parquet, print, py, query, recover, registry, release, replay, report, show, spans,
+    stats, txt, validate,
 };
 #[cfg(unix)]
 use super::{control, doctor, list, tail, top};
@@ -53,7 +53,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Convert and replay", &["convert", "recover", "replay"]),
     ("Live", &["list", "control", "tail", "top", "listen", "gdb"]),
     ("Many hosts", &["ship", "collect", "lake"]),
-    ("Registry", &["init", "check", "release", "history", "c", "py"]),
+    ("Registry", &["init", "check", "release", "history", "registry", "c", "py"]),
     ("MPS, GHC and Mono compatible", &["cnv", "txt", "show", "mono-debug", "mono-report"]),
     ("Shell", &["completions", "man"]),
 ];
@@ -157,6 +157,7 @@ commands! {
     Init(init::Args),
     Check(check::Args),
     Release(release::Args),
+    Registry(registry::Args),
     History(history::Args),
     C(c::Args),
     Py(py::Args),

@@ -34,6 +34,7 @@ mod print;
 mod py;
 mod query;
 mod recover;
+mod registry;
 mod release;
 mod replay;
 mod report;

@@ -1,8 +1,9 @@
-//! Registry files as arguments, their last release, and the changes since.
+//! Registry files as arguments, their last release, the changes since, and registries in programs.
 //!
 //! It may use `text`, `term` and `git`. It never decides about versions: `telemetry-schema` has the
 //! rules.
 
 pub(crate) mod args;
 pub(crate) mod change;
+pub(crate) mod in_program;
 pub(crate) mod released;

@@ -38,7 +38,7 @@ fn samples_are_real() {
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
     for (page, expected) in [
         ("address.md", 2),
-        ("cli.md", 28),
+        ("cli.md", 29),
         ("diff.md", 3),
         ("exports.md", 1),
         ("marks.md", 2),

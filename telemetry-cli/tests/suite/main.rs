@@ -37,6 +37,7 @@ mod parquet;
 mod perf;
 #[cfg(target_os = "linux")]
 mod processes;
+mod programs;
 mod py;
 mod python_package;
 #[cfg(unix)]

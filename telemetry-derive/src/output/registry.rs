@@ -3,14 +3,15 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
-use telemetry_schema::{Clock, Count, Event, Param, Registry, Slots, Sort, Type, TypeForm};
+use telemetry_schema::{Clock, Count, Event, Param, ProgramHead, Registry, Slots, Sort, Type, TypeForm};
 
 use crate::parts::names::ident;
 
 /// Generates the module of the `RegistryDef` of a registry. Names that occur a thousand times are
 /// short.
 pub(crate) fn definition(registry: &Registry, slots: &Slots) -> TokenStream {
-    let (name, text) = (&registry.name, registry.to_toml());
+    let (name, text) = (&registry.name, registry.for_program());
+    let head = ProgramHead::LEN;
     let version = [registry.version.major, registry.version.median, registry.version.minor];
     let fingerprint = registry.fingerprint();
     let kinds = registry.kinds.iter().enumerate().map(|(index, kind)| {
@@ -42,7 +43,8 @@ pub(crate) fn definition(registry: &Registry, slots: &Slots) -> TokenStream {
                 name: #name,
                 version: [#(#version),*],
                 fingerprint: #fingerprint,
-                text: #text,
+                // `telemetry registry` finds the text in a program by its head.
+                text: #text.split_at(#head).1,
                 kinds: &[#(#kinds),*],
                 presets: &[#(#presets),*],
                 types: &[#(#types),*],

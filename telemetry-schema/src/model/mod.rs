@@ -6,6 +6,7 @@ pub(crate) mod canonical;
 pub(crate) mod census;
 pub(crate) mod counter;
 pub(crate) mod naming;
+pub(crate) mod program;
 pub(crate) mod range;
 pub(crate) mod registry;
 pub(crate) mod replay;
