@@ -19,8 +19,9 @@ use events::messages::{Trim, Watermark};
 /// The system's allocator. Posts a message when the bytes in use cross a multiple of [`STEP`].
 struct Watched;
 
+/// With the counters of `telemetry-std`, which `TELEMETRY_CONTROL=std:Memory` samples.
 #[global_allocator]
-static HEAP: Watched = Watched;
+static HEAP: telemetry_std::Allocator<Watched> = telemetry_std::Allocator::new(Watched);
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
@@ -88,7 +89,13 @@ fn run(listens: bool) -> Heard {
     PEAK.store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
     std::thread::scope(|scope| {
         let (over, trim) = (&over, &trim);
-        let workers: Vec<_> = (0..WORKERS).map(|number| scope.spawn(move || work(number, trim))).collect();
+        let start = |number| {
+            telemetry_std::thread::spawn_scoped(scope, &format!("worker {number}"), move || {
+                work(number, trim)
+            })
+            .expect("a thread")
+        };
+        let workers: Vec<_> = (0..WORKERS).map(start).collect();
         let heard = &mut heard;
         let listener = listens.then(|| scope.spawn(move || listen(over, trim, heard)));
         workers.into_iter().for_each(|worker| worker.join().expect("a worker that ends"));
