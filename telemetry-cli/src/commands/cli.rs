@@ -12,9 +12,9 @@ use telemetry_format::FORMAT_VERSION;
 #[cfg(feature = "sql")]
 use super::sql;
 use super::{
-    address, c, check, cnv, completions, convert, csv, diff, flame, fleet, gdb, history, info, init, leaks,
-    listen, man, mono, parquet, print, py, query, recover, registry, release, replay, report, show, spans,
-    stats, txt, validate,
+    address, c, census, check, cnv, completions, convert, csv, diff, flame, fleet, gdb, history, info, init,
+    leaks, listen, man, mono, parquet, print, py, query, recover, registry, release, replay, report, show,
+    spans, stats, txt, validate,
 };
 #[cfg(unix)]
 use super::{control, doctor, list, tail, top};
@@ -45,8 +45,8 @@ const GROUPS: [(&str, &[&str]); 8] = [
     (
         "Look",
         &[
-            "print", "info", "stats", "spans", "address", "flame", "leaks", "diff", "report", "validate",
-            "doctor",
+            "print", "info", "stats", "spans", "address", "census", "flame", "leaks", "diff", "report",
+            "validate", "doctor",
         ],
     ),
     ("Query", &["query", "sql", "csv", "parquet"]),
@@ -147,6 +147,7 @@ commands! {
     Stats(stats::Args),
     Spans(spans::Args),
     Address(address::Args),
+    Census(census::Args),
     Flame(flame::Args),
     Leaks(leaks::Args),
     Diff(diff::Args),

@@ -5,6 +5,7 @@
 
 mod address;
 mod c;
+mod census;
 mod check;
 pub(crate) mod cli;
 mod cnv;

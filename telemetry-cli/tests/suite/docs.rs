@@ -1,5 +1,5 @@
-//! The transcripts and tables in docs/address.md, cli.md, diff.md, exports.md, marks.md,
-//! sampling.md and top.md are what the command prints and accepts.
+//! The transcripts and tables in docs/address.md, census.md, cli.md, diff.md, exports.md,
+//! marks.md, sampling.md and top.md are what the command prints and accepts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -27,6 +27,7 @@ fn samples_are_real() {
         .with("after.tel", crate::diff::phases(3, 130))
         .with("alloc.tel", crate::replay::sound())
         .with("heap.tel", crate::address::sound())
+        .with("census.tel", crate::census::sound())
         .with("app.ring", image(&gc(), 3))
         .with("marked.tel", marked())
         .with("sampled.tel", sampled())
@@ -38,6 +39,7 @@ fn samples_are_real() {
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
     for (page, expected) in [
         ("address.md", 2),
+        ("census.md", 2),
         ("cli.md", 29),
         ("diff.md", 3),
         ("exports.md", 1),

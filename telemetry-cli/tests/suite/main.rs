@@ -7,6 +7,7 @@ mod streams;
 mod address;
 mod big;
 mod c;
+mod census;
 mod conditions;
 mod convert;
 mod csv;
