@@ -4,6 +4,8 @@ use serde_json::Value as Json;
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Array, RawStr, Value};
 use telemetry_format::Loss;
+use telemetry_testing::mps::Is;
+use telemetry_testing::{mono, mps};
 
 use crate::run::Folder;
 use crate::streams::{begun, gc};
@@ -221,6 +223,36 @@ fn ranges_are_shown() {
             "address 0x heap.tel",
             "address heap.tel",
             "address 0x1_0000_0000_0000_0000 heap.tel",
+        ],
+    );
+}
+
+/// A log of the MPS, in which a segment of a pool has two lives, and one of Mono.
+#[test]
+fn logs_of_other_systems_have_ranges() {
+    let (pool, arena, segment) = (0x5500_0000_2000, 0x5500_0000_1000, 0x5500_0000_3000);
+    let (base, size) = (0x7f00_0000_4000, 0x2000);
+    let log = [
+        mps::beginning(1_000),
+        mps::event("PoolInit", 2_000, &[Is::N(pool), Is::N(arena), Is::N(9), Is::N(3)]),
+        mps::event("SegAlloc", 3_000, &[Is::N(arena), Is::N(segment), Is::N(base), Is::N(size), Is::N(pool)]),
+        mps::event("SegFree", 4_000, &[Is::N(arena), Is::N(segment)]),
+        mps::event(
+            "SegAlloc",
+            5_000,
+            &[Is::N(arena), Is::N(segment), Is::N(base), Is::N(size / 2), Is::N(pool)],
+        ),
+        mps::sync(6_000, 6_000),
+    ];
+    let folder = Folder::new().with("mps.log", log.concat()).with("17.mlpd", mono::seventeen());
+    folder.check(
+        "address_in_logs",
+        &[
+            "address 0x7f0000004010 mps.log",
+            "address 0x7f0000005010 mps.log",
+            "address 0x800 17.mlpd",
+            "address --events 0x808 17.mlpd",
+            "census 17.mlpd",
         ],
     );
 }

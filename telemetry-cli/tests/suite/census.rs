@@ -6,6 +6,8 @@ use telemetry_decode::{RawStr, Value};
 use crate::run::Folder;
 use crate::streams::{begun, gc};
 
+/// A log with an event of each type.
+const GHC: &[u8] = include_bytes!("../../../fuzz/seeds/ghc/every-type");
 const REGISTRY: &str = include_str!("../data/ranges.toml");
 
 #[derive(Clone, Copy)]
@@ -77,7 +79,8 @@ fn censuses_are_shown() {
         .with("census.tel", sound())
         .with("broken.tel", recording(&broken))
         .with("empty.tel", recording(&[(1, Begin), (1, End)]))
-        .with("gc.tel", gc());
+        .with("gc.tel", gc())
+        .with("ghc.eventlog", GHC);
     folder.check(
         "census",
         &[
@@ -91,6 +94,7 @@ fn censuses_are_shown() {
             "census --csv broken.tel",
             "census empty.tel",
             "census gc.tel",
+            "census ghc.eventlog",
             "census --csv --json census.tel",
         ],
     );
