@@ -15,6 +15,8 @@ const CHUNK: usize = 1 << 20;
 const RUNTIME: &[u8] = b"telemetry-runtime ";
 /// The maximum of bytes of such a string.
 const MAX_RUNTIME: usize = 64;
+/// All varieties.
+const VARIETIES: [&str; 3] = ["cool", "hot", "rash"];
 
 /// What a file contains.
 #[derive(Debug, Default)]
@@ -26,30 +28,68 @@ pub(crate) struct Contained {
 }
 
 /// Searches a file. A program has each registry behind a head. Memory images and streams have them
-/// in blocks. Memory does not grow with the file.
+/// in blocks.
 pub(crate) fn search(path: &Path) -> std::io::Result<Contained> {
-    let (mut file, mut other) = (File::open(path)?, File::open(path)?);
-    let finders = [ProgramHead::MARK.as_bytes(), &MAGIC, RUNTIME].map(Finder::new);
-    let longest = ProgramHead::MARK.len();
     let mut found = Contained::default();
+    find(path, &[ProgramHead::MARK.as_bytes(), &MAGIC, RUNTIME], |which, file, at| {
+        match which {
+            0 => found.take(behind_head(file, at)?),
+            1 => found.take(in_block(file, at)?),
+            _ => found.take_runtime(runtime_at(file, at)?),
+        }
+        Ok(true)
+    })?;
+    Ok(found)
+}
+
+/// Returns the variety of the first runtime in a file.
+#[cfg(unix)]
+pub(crate) fn variety(path: &Path) -> std::io::Result<Option<&'static str>> {
+    let mut variety = None;
+    find(path, &[RUNTIME], |_, file, at| {
+        variety = runtime_at(file, at)?.map(|(_, name)| name);
+        Ok(variety.is_none())
+    })?;
+    Ok(variety)
+}
+
+/// Returns true if a file contains these bytes.
+#[cfg(unix)]
+pub(crate) fn contains(path: &Path, bytes: &[u8]) -> std::io::Result<bool> {
+    let mut found = false;
+    find(path, &[bytes], |_, _, _| {
+        found = true;
+        Ok(false)
+    })?;
+    Ok(found)
+}
+
+/// Passes each place where one of these strings of bytes is to a function, with the index of the
+/// string, until the function returns false. A place may come twice. Memory does not grow with the
+/// file.
+fn find(
+    path: &Path,
+    wanted: &[&[u8]],
+    mut take: impl FnMut(usize, &mut File, u64) -> std::io::Result<bool>,
+) -> std::io::Result<()> {
+    let (mut file, mut other) = (File::open(path)?, File::open(path)?);
+    let finders: Vec<_> = wanted.iter().map(Finder::new).collect();
+    let longest = wanted.iter().map(|bytes| bytes.len()).max().unwrap_or(1);
     let (mut buffer, mut kept, mut offset) = (vec![0; CHUNK], 0, 0_u64);
     loop {
         let read = file.read(&mut buffer[kept..])?;
         let end = kept + read;
         for (which, finder) in finders.iter().enumerate() {
             for at in finder.find_iter(&buffer[..end]) {
-                let at = offset + at as u64;
-                match which {
-                    0 => found.take(behind_head(&mut other, at)?),
-                    1 => found.take(in_block(&mut other, at)?),
-                    _ => found.take_runtime(&part(&mut other, at, MAX_RUNTIME)?),
+                if !take(which, &mut other, offset + at as u64)? {
+                    return Ok(());
                 }
             }
         }
         if read == 0 {
-            return Ok(found);
+            return Ok(());
         }
-        // What begins at the end of this part is found with the next one. It may be found twice.
+        // What begins at the end of this part is found with the next one.
         kept = end.min(longest - 1);
         buffer.copy_within(end - kept..end, 0);
         offset += (end - kept) as u64;
@@ -64,15 +104,22 @@ impl Contained {
         }
     }
 
-    fn take_runtime(&mut self, bytes: &[u8]) {
-        let line = bytes.split(|byte| !(b' '..=b'~').contains(byte)).next().unwrap_or_default();
-        let Ok(line) = std::str::from_utf8(line) else { return };
-        let is_runtime =
-            ["cool", "hot", "rash"].iter().any(|name| line.ends_with(&format!(" variety={name}")));
-        if is_runtime && !self.runtimes.iter().any(|known| known == line) {
-            self.runtimes.push(line.to_string());
+    fn take_runtime(&mut self, runtime: Option<(String, &'static str)>) {
+        if let Some((line, _)) = runtime
+            && !self.runtimes.contains(&line)
+        {
+            self.runtimes.push(line);
         }
     }
+}
+
+/// Returns what the runtime says of itself at an offset, and its variety.
+fn runtime_at(file: &mut File, at: u64) -> std::io::Result<Option<(String, &'static str)>> {
+    let bytes = part(file, at, MAX_RUNTIME)?;
+    let line = bytes.split(|byte| !(b' '..=b'~').contains(byte)).next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let is_named = |name: &&&str| line.ends_with(&format!(" variety={name}"));
+    Ok(VARIETIES.iter().find(is_named).map(|name| (line.to_string(), *name)))
 }
 
 /// Returns the registry behind the head at an offset.

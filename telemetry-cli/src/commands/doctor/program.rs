@@ -7,11 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::environment::shown;
 use super::finding::Finding;
-
-/// A string in the runtime, before its version and ` variety=NAME`.
-const RUNTIME: &[u8] = b"telemetry-runtime ";
-/// The maximum of bytes after it.
-const REST: usize = 64;
+use crate::registry::in_program;
 
 /// The sort of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,22 +55,12 @@ fn kind(path: &Path) -> Kind {
     if !is_program(path) {
         return Kind::Other;
     }
-    let mut variety = None;
-    let searched = search(path, RUNTIME, |rest| {
-        let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let named = |name: &&&str| line.ends_with(format!(" variety={name}").as_bytes());
-        variety = VARIETIES.iter().find(named).copied();
-        variety.is_some()
-    });
-    match (searched, variety) {
-        (Err(_), _) => Kind::Other,
-        (Ok(()), Some(variety)) => Kind::WithRuntime(variety),
-        (Ok(()), None) => Kind::WithoutRuntime,
+    match in_program::variety(path) {
+        Err(_) => Kind::Other,
+        Ok(Some(variety)) => Kind::WithRuntime(variety),
+        Ok(None) => Kind::WithoutRuntime,
     }
 }
-
-/// All varieties.
-const VARIETIES: &[&str] = &["cool", "hot", "rash"];
 
 /// Explains that a program has no events.
 pub(super) fn compiled_out(path: &Path) -> Option<Finding> {
@@ -116,46 +102,5 @@ pub(super) fn variety(name: &str) -> Option<Finding> {
             .noted(),
         ),
         _ => None,
-    }
-}
-
-/// Returns true if a file contains these bytes.
-pub(super) fn contains(path: &Path, bytes: &[u8]) -> std::io::Result<bool> {
-    let mut found = false;
-    search(path, bytes, |_| {
-        found = true;
-        true
-    })?;
-    Ok(found)
-}
-
-/// Passes what follows each of these bytes in a file to a function, until it has enough.
-fn search(path: &Path, bytes: &[u8], mut is_enough: impl FnMut(&[u8]) -> bool) -> std::io::Result<()> {
-    let mut file = std::fs::File::open(path)?;
-    let (mut buffer, mut kept) = (vec![0; 1 << 20], 0);
-    loop {
-        let read = file.read(&mut buffer[kept..])?;
-        let end = kept + read;
-        // A match at the end of the buffer is examined together with the next bytes.
-        let whole = if read == 0 { end } else { end.saturating_sub(bytes.len() + REST) };
-        let mut at = 0;
-        while at < whole {
-            let Some(next) = buffer[at..end].windows(bytes.len()).position(|window| window == bytes) else {
-                break;
-            };
-            at += next;
-            if at >= whole {
-                break;
-            }
-            if is_enough(&buffer[at + bytes.len()..end]) {
-                return Ok(());
-            }
-            at += 1;
-        }
-        if read == 0 {
-            return Ok(());
-        }
-        kept = end - whole;
-        buffer.copy_within(whole..end, 0);
     }
 }

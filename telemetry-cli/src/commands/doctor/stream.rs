@@ -17,6 +17,7 @@ use super::{path, program, ring};
 use crate::input::inputs::cannot_read;
 use crate::input::remedy;
 use crate::process::{Pid, Place};
+use crate::registry::in_program::contains;
 use crate::stats::ending::endings;
 use crate::term::ended::Failure;
 use crate::text::sniff::{Look, known_by};
@@ -170,7 +171,7 @@ fn no_stream(path: &Path, index: &Index) -> Finding {
             )
         });
     }
-    if program::contains(path, &MAGIC).unwrap_or_default() {
+    if contains(path, &MAGIC).unwrap_or_default() {
         return memory_image(path);
     }
     let mut first = Vec::new();
