@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::registries::released;
 use crate::run::{Folder, commands, run};
 use crate::spans;
-use crate::streams::{GC, blocks, events_blocks, gc, image, marked, sampled};
+use crate::streams::{GC, blocks, events_blocks, gc, image, marked};
 use crate::versions::CACHE;
 
 #[test]
@@ -30,7 +30,7 @@ fn samples_are_real() {
         .with("census.tel", crate::census::sound())
         .with("app.ring", image(&gc(), 3))
         .with("marked.tel", marked())
-        .with("sampled.tel", sampled())
+        .with("sampled.tel", spans::sampled())
         .with("events.toml", GC)
         .with("events.lock", released(GC))
         .with("cache.toml", CACHE.replace("unit = \"bytes\"", "unit = \"pages\""))

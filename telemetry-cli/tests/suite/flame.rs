@@ -8,7 +8,8 @@ use telemetry_testing::reference;
 
 use crate::run::Folder;
 use crate::spans;
-use crate::streams::{gc, labeled, sampled, two_registries};
+use crate::spans::sampled;
+use crate::streams::{gc, labeled, two_registries};
 
 fn folder() -> Folder {
     let made = make(&registry(), &Plan { sessions: 2, events: 400, ..Plan::default() });

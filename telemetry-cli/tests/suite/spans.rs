@@ -3,11 +3,11 @@
 use serde_json::Value as Json;
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{EnumValue, Facts, RawStr, Value};
-use telemetry_format::Loss;
+use telemetry_format::{Loss, own};
 use telemetry_testing::reference;
 
 use crate::run::Folder;
-use crate::streams::{begun, blocks, events_blocks, gc};
+use crate::streams::{START, begun, blocks, events_blocks, facts_of_thread, gc, runtime_registry};
 
 pub(crate) const REGISTRY: &str = include_str!("../data/spans.toml");
 
@@ -17,6 +17,27 @@ pub(crate) const JOB_BEGIN: u16 = 3;
 const JOB_END: u16 = 4;
 const ENTER: u16 = 5;
 const LEAVE: u16 = 6;
+
+/// Makes a run whose thread was sampled: outside of spans, and in two of them.
+pub(crate) fn sampled() -> Vec<u8> {
+    let (mut writer, Lane { registry: spans, .. }) =
+        begun(5, START, "sampled", &telemetry_schema::parse(REGISTRY).unwrap());
+    let runtime = writer.registry(5, &runtime_registry()).unwrap();
+    writer.thread(5, 1, &facts_of_thread("main")).unwrap();
+    let of = |registry| Lane { session: 5, thread: 1, registry };
+    let job = [Value::Pointer(0xa0)];
+    for (ticks, code, values) in
+        [(20, 1, &[Value::Unsigned(1)][..]), (40, 3, &job), (70, 4, &job), (90, 2, &[])]
+    {
+        writer.event(of(spans), code, ticks, values).unwrap();
+    }
+    for (ticks, periods) in [(10, 1), (30, 2), (45, 1), (60, 4), (65, 1)] {
+        let values = [Value::Unsigned(0), Value::Unsigned(periods)];
+        writer.event(of(runtime), own::SAMPLED, ticks, &values).unwrap();
+    }
+    writer.end(5, 100).unwrap();
+    writer.finish().unwrap()
+}
 
 /// A run whose ticks are nanoseconds.
 struct Run {

@@ -6,8 +6,6 @@ use telemetry_decode::{Array, Clock, EnumValue, Facts, RawStr, Value};
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAGIC, memory, own, state};
 use telemetry_schema::Registry;
 
-use crate::spans;
-
 pub(crate) const GC: &str = include_str!("../data/gc.toml");
 
 pub(crate) fn gc_registry() -> Registry {
@@ -253,27 +251,6 @@ pub(crate) fn marked() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// Makes a run whose thread was sampled: outside of spans, and in two of them.
-pub(crate) fn sampled() -> Vec<u8> {
-    let (mut writer, Lane { registry: spans, .. }) =
-        begun(5, START, "sampled", &telemetry_schema::parse(spans::REGISTRY).unwrap());
-    let runtime = writer.registry(5, &runtime_registry()).unwrap();
-    writer.thread(5, 1, &facts_of_thread("main")).unwrap();
-    let of = |registry| Lane { session: 5, thread: 1, registry };
-    let job = [Value::Pointer(0xa0)];
-    for (ticks, code, values) in
-        [(20, 1, &[Value::Unsigned(1)][..]), (40, 3, &job), (70, 4, &job), (90, 2, &[])]
-    {
-        writer.event(of(spans), code, ticks, values).unwrap();
-    }
-    for (ticks, periods) in [(10, 1), (30, 2), (45, 1), (60, 4), (65, 1)] {
-        let values = [Value::Unsigned(0), Value::Unsigned(periods)];
-        writer.event(of(runtime), own::SAMPLED, ticks, &values).unwrap();
-    }
-    writer.end(5, 100).unwrap();
-    writer.finish().unwrap()
-}
-
 /// The second registry of [`two_registries`].
 pub(crate) const APP: &str = r#"
 [registry]
@@ -342,7 +319,7 @@ pub(crate) fn facts(facts: &[(&str, &str)]) -> Facts {
     all
 }
 
-fn facts_of_thread(name: &str) -> Facts {
+pub(crate) fn facts_of_thread(name: &str) -> Facts {
     facts(&[("name", name)])
 }
 
