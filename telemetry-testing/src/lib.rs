@@ -10,6 +10,7 @@ pub mod mono;
 pub mod mps;
 pub mod nested;
 pub mod processor_time;
+pub mod program;
 pub mod read;
 pub mod reference;
 pub mod registries;

@@ -124,7 +124,7 @@ fn a_ring_is_not_truncated_by_its_owner() {
         return;
     }
     let process = Process::new("./ring").of_user(OTHER_USER).arg("100000").without("TELEMETRY_CONTROL");
-    system::copy_program(&program("ring"), &process.dir().join("ring"));
+    telemetry_testing::program::copy(program("ring"), &process.dir().join("ring"));
     let process = process.env("TELEMETRY_RECORD", "all").env("TELEMETRY_RING", "app.ring");
     let told =
         |dir: &Path| fs::read(dir.join("told")).map_or(0, |told| told.iter().filter(|&&b| b != 0).count());

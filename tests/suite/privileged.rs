@@ -17,7 +17,7 @@ fn run(argument: Option<&str>) -> Option<Outcome> {
     }
     let mut process = Process::new("./privileged").of_user(OTHER_USER);
     let copy = process.dir().join("privileged");
-    system::copy_program(&program("privileged"), &copy);
+    telemetry_testing::program::copy(program("privileged"), &copy);
     fs::set_permissions(&copy, PermissionsExt::from_mode(0o4755)).expect("our own file");
     for (name, value) in [
         ("TELEMETRY_RECORD", "all"),

@@ -1,7 +1,7 @@
 //! `query`, `ship`, `collect` and `lake`: the program that answers is found and started, or its
 //! absence is explained.
 
-use std::os::unix::fs::PermissionsExt;
+use telemetry_testing::program;
 
 use crate::run::{Folder, run};
 
@@ -19,9 +19,8 @@ fn a_missing_program_has_help() {
 
 #[test]
 fn all_arguments_are_passed_on() {
-    let folder = Folder::new().with("telemetry-query", "#!/bin/sh\nprintf '<%s>' \"$@\"\nexit 1\n");
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(folder.path("telemetry-query"), mode).unwrap();
+    let folder = Folder::new();
+    program::script(&folder.path("telemetry-query"), "#!/bin/sh\nprintf '<%s>' \"$@\"\nexit 1\n");
     let table = [
         ("query SELECT gc.tel --json", "<SELECT><gc.tel><--json>"),
         ("query --tables --threads 2 -", "<--tables><--threads><2><->"),
@@ -34,7 +33,7 @@ fn all_arguments_are_passed_on() {
         assert_eq!(found.code, Some(1), "{args}");
     }
     std::fs::rename(folder.path("telemetry-query"), folder.path("telemetry-fleet")).unwrap();
-    std::fs::copy(folder.path("telemetry-fleet"), folder.path("telemetry-lake")).unwrap();
+    program::copy(folder.path("telemetry-fleet"), &folder.path("telemetry-lake"));
     for (args, passed) in [
         ("ship --to x --help", "<ship><--to><x><--help>"),
         ("collect --config c.toml", "<collect><--config><c.toml>"),

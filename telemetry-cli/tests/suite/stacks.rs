@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
+use telemetry_testing::program;
 
 use crate::flame::folded;
 use crate::run::Folder;
@@ -71,7 +72,7 @@ fn record(test: &str, events: u32) -> Option<Folder> {
     }
     let folder = Folder::new();
     // Tests may replace the program.
-    std::fs::copy(std::env::current_exe().unwrap(), folder.path("program")).unwrap();
+    program::copy(std::env::current_exe().unwrap(), &folder.path("program"));
     let mut program = Command::new(folder.path("program"));
     program.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(PROGRAM, "1");
     program.env("TELEMETRY_CONTROL", "all").env("TELEMETRY_FILENAME", folder.path("app.tel"));
@@ -171,7 +172,7 @@ fn another_file_names_nothing() {
     std::fs::remove_file(&program).unwrap();
     for other in [Some("/proc/self/exe"), None] {
         if let Some(other) = other {
-            std::fs::copy(other, &program).unwrap();
+            program::copy(other, &program);
             // Another build ID: no text, but the same number of bytes.
             let mut bytes = std::fs::read(&program).unwrap();
             let id = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0";

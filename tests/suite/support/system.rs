@@ -38,13 +38,6 @@ pub(crate) fn be_user(command: &mut Command, user: u32) {
     }
 }
 
-/// Copies a program that is to be run. Another process makes the copy: if this one had it open for
-/// writing, a child of another test could still have it open, and the system would not run it.
-pub(crate) fn copy_program(from: &Path, to: &Path) {
-    let status = Command::new("cp").arg(from).arg(to).status().expect("cp");
-    assert!(status.success(), "cp {} {}", from.display(), to.display());
-}
-
 /// Sets the umask of this process.
 pub(crate) fn set_umask(mask: u32) {
     // SAFETY: takes no pointer.

@@ -102,7 +102,7 @@ impl World {
 
     fn worker_that(&self, how: &str) -> Worker {
         let path = self.fleet.host.path("worker");
-        std::fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
+        telemetry_testing::program::copy(std::env::current_exe().unwrap(), &path);
         let mut command = Command::new(path);
         command.args(["--exact", "control::worker", "--nocapture"]).env("TELEMETRY_TEST_WORKER", how);
         command.env("TELEMETRY_FILENAME", format!("unix:{}", self.fleet.host.path("socket").display()));

@@ -12,9 +12,10 @@ use std::sync::Once;
 
 use serde_json::Value;
 use telemetry_testing::nested::PROFILE;
+use telemetry_testing::program;
 
 use super::hostile::as_other_user;
-use super::{CHILD, Program, Sockets, copy_program, is_root, wait};
+use super::{CHILD, Program, Sockets, is_root, wait};
 use crate::gc_events;
 use crate::run::{Folder, Run, run};
 use crate::streams::{blocks, failed, future, gc, gc_run, image, lossy};
@@ -315,8 +316,8 @@ fn files() {
         .with("rash.tel", variety("rash"))
         .with("hot.tel", variety("hot"));
     let program: PathBuf = std::env::current_exe().unwrap();
-    copy_program("/bin/sleep", &folder.path("plain"));
-    copy_program(program, &folder.path("ours"));
+    program::copy("/bin/sleep", &folder.path("plain"));
+    program::copy(program, &folder.path("ours"));
     for name in ["plain", "ours"] {
         std::fs::set_permissions(folder.path(name), Permissions::from_mode(0o644)).unwrap();
     }
@@ -403,7 +404,7 @@ fn commands() {
     assert!(found.contains("did you mean `RefFix`?"), "{found}");
 
     check(folder.command("doctor --json true"), "compiled-out");
-    copy_program("/bin/true", &folder.path("here"));
+    program::copy("/bin/true", &folder.path("here"));
     check(folder.command("doctor --json ./here with arguments"), "compiled-out");
     check(folder.command("doctor --json here"), "compiled-out");
     let missing = folder.run("doctor no-such-command with arguments");

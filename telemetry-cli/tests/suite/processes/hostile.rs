@@ -9,8 +9,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use telemetry_testing::program;
+
 use super::rings::write_ring;
-use super::{CHILD, OTHER_USER, Program, Sockets, copy_program, is_root, wait};
+use super::{CHILD, OTHER_USER, Program, Sockets, is_root, wait};
 use crate::gc_events;
 use crate::run::{Folder, Run, run};
 
@@ -136,7 +138,7 @@ fn a_snapshot_that_is_cut_leaves_no_file() {
 pub(super) fn as_other_user(command: &Command, folder: &Folder) -> Run {
     // A path that other users can read.
     let path = folder.path("telemetry");
-    copy_program(command.get_program(), &path);
+    program::copy(command.get_program(), &path);
     mode(path.parent().unwrap(), 0o755);
     let mut theirs = Command::new(path);
     theirs
@@ -178,7 +180,7 @@ fn other_users_are_refused() {
     mode(&sockets.dir(), 0o711);
     mode(&sockets.socket(pid), 0o666);
     let path = folder.path("test");
-    copy_program(std::env::current_exe().unwrap(), &path);
+    program::copy(std::env::current_exe().unwrap(), &path);
     let mut theirs = Command::new(path);
     theirs.args([TEST, "--exact", "--nocapture"]).current_dir("/").uid(OTHER_USER).gid(OTHER_USER);
     let asked = run(theirs.env(CHILD, sockets.socket(pid)), &[]);
@@ -200,7 +202,7 @@ fn root_reaches_all_users() {
         return;
     }
     let path = folder.path("test");
-    copy_program(std::env::current_exe().unwrap(), &path);
+    program::copy(std::env::current_exe().unwrap(), &path);
     mode(path.parent().unwrap(), 0o755);
     let mut theirs = Command::new(path);
     theirs.args([TEST, "--exact", "--nocapture"]).current_dir("/").uid(OTHER_USER).gid(OTHER_USER);

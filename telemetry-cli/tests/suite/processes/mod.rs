@@ -11,7 +11,7 @@ use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -185,13 +185,6 @@ impl Drop for Program {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Copies a program to another path, to run it there. Another process copies it: a child that
-/// another test starts meanwhile would have the copy open for writing, and the system would not run
-/// it.
-pub(crate) fn copy_program(from: impl AsRef<std::ffi::OsStr>, to: &Path) {
-    assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
 }
 
 /// Waits until a condition holds.
