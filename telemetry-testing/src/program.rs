@@ -1,7 +1,7 @@
 //! Programs that a test makes and then runs.
 //!
-//! Another process writes them. If this one had the file open for writing, a child that another
-//! test starts meanwhile would have it open, too, and the system would not run it ("text file
+//! Another process writes them. A child that another test starts meanwhile inherits the files that
+//! this process has open. The system does not run a file that is open for writing ("text file
 //! busy").
 
 use std::ffi::OsStr;
