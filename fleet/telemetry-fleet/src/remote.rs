@@ -18,6 +18,7 @@ use tokio_rustls::client::TlsStream;
 use crate::access::{ClientAccess, tls_problem};
 use crate::log;
 use crate::segment::{Host, SegmentName};
+use crate::store::secrets::without_credentials;
 use crate::store::{Put, StoreError};
 use crate::wire::{
     self, DATA_LEN, Done, Hello, Kind, Message, Outcome, Reply, Segment, Status, Version, Welcome,
@@ -113,8 +114,9 @@ impl Remote {
             let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
             Some((address.to_owned(), host.to_owned()))
         };
-        let (address, own) = parse().ok_or_else(|| {
-            StoreError::new(format!("`{url}` is not the address of a collector; expected tls://HOST:PORT"))
+        let (address, own) = parse().filter(|_| !url.contains('@')).ok_or_else(|| {
+            let shown = without_credentials(url);
+            StoreError::new(format!("`{shown}` is not the address of a collector; expected tls://HOST:PORT"))
         })?;
         let name = name.unwrap_or(&own).to_owned();
         let name = ServerName::try_from(name.clone())

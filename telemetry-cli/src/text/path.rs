@@ -9,7 +9,8 @@ pub(crate) fn display(path: &Path) -> String {
 
 /// Returns true if a path is the address of a lake.
 pub(crate) fn is_lake(path: &Path) -> bool {
-    path.to_str().is_some_and(|text| text.starts_with("s3://") || text.starts_with("file:///"))
+    const BEGINS: [&str; 4] = ["s3://", "file:///", "az://", "gs://"];
+    path.to_str().is_some_and(|text| BEGINS.iter().any(|begin| text.starts_with(begin)))
 }
 
 /// The help for a lake in place of a stream.

@@ -12,4 +12,4 @@ pub(crate) use client::tls_problem;
 pub use client::{ClientAccess, ClientFiles};
 pub(crate) use server::{Peer, refusal};
 pub use server::{ServerAccess, ServerFiles};
-pub use token::{Tokens, new_token};
+pub use token::{Tokens, new_token, toml_problem};

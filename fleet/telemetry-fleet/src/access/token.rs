@@ -45,7 +45,7 @@ impl Tokens {
     pub fn read(path: &Path) -> Result<Tokens, String> {
         let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
-        let file: File = toml::from_str(&text).map_err(|error| wrong(&error.to_string().trim_end()))?;
+        let file: File = toml::from_str(&text).map_err(|error| wrong(&toml_problem(&error, &text)))?;
         let parse = |Entry { host, sha256, until }: Entry| {
             let digest = from_hex(&sha256).filter(|digest| digest.len() == 32);
             let digest = digest.ok_or("`sha256` is not 64 hexadecimal digits")?;
@@ -83,6 +83,15 @@ impl Tokens {
         }
         Ok(())
     }
+}
+
+/// Says what is wrong with a file, and where. The error itself shows the line, which may be a
+/// secret: the file of a token may be given in place of another one.
+pub fn toml_problem(error: &toml::de::Error, text: &str) -> String {
+    let line =
+        error.span().map(|span| 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count());
+    let line = line.map_or_else(String::new, |line| format!("line {line}: "));
+    format!("{line}{}", error.message())
 }
 
 /// Makes a token that ends after this time. Returns the token, and its entry for the file of the

@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use telemetry_fleet::access::toml_problem;
+
 /// Puts the options of the file that `--config` names before those of the command line, so that the
 /// latter win. Lists of both add up.
 pub(crate) fn with_file(own: &[OsString]) -> Result<Vec<OsString>, String> {
@@ -10,7 +12,7 @@ pub(crate) fn with_file(own: &[OsString]) -> Result<Vec<OsString>, String> {
     let path = Path::new(&path);
     let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
-    let table: toml::Table = toml::from_str(&text).map_err(|error| wrong(&error.to_string().trim_end()))?;
+    let table: toml::Table = toml::from_str(&text).map_err(|error| wrong(&toml_problem(&error, &text)))?;
     // The name of the program and the subcommand come first.
     let mut all = own[..2].to_vec();
     for (key, value) in table {

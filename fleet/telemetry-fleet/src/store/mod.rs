@@ -3,6 +3,8 @@
 //! May use `segment`. It never looks into a segment.
 
 mod objects;
+mod open;
+pub(crate) mod secrets;
 mod segments;
 
 pub use objects::Tagged;

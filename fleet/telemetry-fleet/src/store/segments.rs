@@ -5,15 +5,15 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use object_store::aws::AmazonS3Builder;
-use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 use url::Url;
 
 use crate::segment::SegmentName;
+use crate::store::open::{Opened, open};
+use crate::store::secrets;
 
-/// A directory or an S3 bucket, in which an object is written once and never changes.
+/// A directory or a bucket, in which an object is written once and never changes.
 #[derive(Debug)]
 pub struct Store {
     pub(super) store: Box<dyn ObjectStore>,
@@ -61,43 +61,17 @@ impl StoreError {
 pub(super) const TRIES: u32 = 5;
 
 impl Store {
-    /// Opens the store at `file:///DIR` or `s3://BUCKET/PREFIX`. S3 takes its region, endpoint and
-    /// credentials from the environment: `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID` and
-    /// so on.
+    /// Opens the store at `file:///DIR` or `s3://BUCKET/PREFIX`; with the features `azure` and `gcs`,
+    /// also at `az://CONTAINER/PREFIX` and `gs://BUCKET/PREFIX`. The environment has settings and
+    /// keys: `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID` and so on.
     ///
     /// # Errors
-    /// For other addresses, and for a directory that cannot be created.
+    /// For other addresses, those with a key, and a directory that cannot be created.
     pub fn open(address: &str) -> Result<Store, StoreError> {
-        let invalid = |why: &dyn fmt::Display| {
-            StoreError(format!(
-                "`{address}` is not a store: {why}; expected file:///DIR or s3://BUCKET/PREFIX"
-            ))
-        };
-        let url = Url::parse(address).map_err(|error| invalid(&error))?;
-        match url.scheme() {
-            "file" => {
-                let dir = url.to_file_path().map_err(|()| invalid(&"the path is not absolute"))?;
-                let wrong = |error: &dyn fmt::Display| StoreError(format!("{}: {error}", dir.display()));
-                std::fs::create_dir_all(&dir).map_err(|error| wrong(&error))?;
-                let store = LocalFileSystem::new_with_prefix(&dir).map_err(|error| wrong(&error))?;
-                Ok(Store {
-                    store: Box::new(store.with_fsync(true)),
-                    prefix: Key::default(),
-                    url,
-                    dir: Some(dir),
-                    probed: Default::default(),
-                })
-            }
-            "s3" => {
-                // Another part of the process may have installed one.
-                let _ = rustls::crypto::ring::default_provider().install_default();
-                let builder = AmazonS3Builder::from_env().with_url(address);
-                let store = builder.build().map_err(|error| invalid(&error))?;
-                let prefix = Key::from_url_path(url.path()).map_err(|error| invalid(&error))?;
-                Ok(Store { store: Box::new(store), prefix, url, dir: None, probed: Default::default() })
-            }
-            other => Err(invalid(&format!("the scheme `{other}` is unknown"))),
-        }
+        // Another part of the process may have installed one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let Opened { store, prefix, url, dir } = open(address)?;
+        Ok(Store { store, prefix, url, dir, probed: Default::default() })
     }
 
     /// Writes an object twice, to see that the store refuses the second. Some stores ignore that a
@@ -196,7 +170,7 @@ impl Store {
     }
 
     pub(super) fn wrong(&self, what: &str, error: &Error) -> StoreError {
-        StoreError(format!("{}: {what}: {error}", self.url))
+        StoreError(secrets::hide(&format!("{}: {what}: {error}", self.url)))
     }
 }
 

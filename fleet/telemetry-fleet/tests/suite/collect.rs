@@ -3,7 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
 use crate::authority::{Authority, Validity, own_address};
 use crate::ship::{Host, Said, said};
@@ -42,7 +43,7 @@ impl Log {
                 return line.clone();
             }
             assert!(!gathered.is_ended, "no `{text}` in {:?}", gathered.lines);
-            gathered = self.gathered.1.wait(gathered).unwrap();
+            gathered = self.wait(gathered);
         }
     }
 
@@ -50,9 +51,16 @@ impl Log {
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut gathered = self.gathered.0.lock().unwrap();
         while !gathered.is_ended {
-            gathered = self.gathered.1.wait(gathered).unwrap();
+            gathered = self.wait(gathered);
         }
         gathered.lines.clone()
+    }
+
+    /// Waits for another line.
+    fn wait<'g>(&'g self, gathered: MutexGuard<'g, Gathered>) -> MutexGuard<'g, Gathered> {
+        let (gathered, timed_out) = self.gathered.1.wait_timeout(gathered, Duration::from_secs(60)).unwrap();
+        assert!(!timed_out.timed_out(), "nothing was logged for 60 s after {:?}", gathered.lines);
+        gathered
     }
 }
 
@@ -124,6 +132,11 @@ impl Fleet {
         let client = authority.sign("h7", 7, Validity::Good);
         authority.revoke(&[]);
         Fleet { host, authority, server, address, client }
+    }
+
+    /// The private key of the collector.
+    pub(crate) fn key(&self) -> PathBuf {
+        self.server.1.clone()
     }
 
     /// The arguments of a collector that accepts certificates and tokens.

@@ -124,7 +124,9 @@ fn a_stop_reads_what_was_sent_on_connections_that_wait() {
     let collector = fleet.collector();
     let socket = fleet.host.path("socket");
     let unix = format!("--listen=unix:{}", socket.display());
-    let daemon = Daemon::start(&mut command(&fleet, collector.port, &[&unix]));
+    // On a slow machine, hundreds of segments take longer than the default.
+    let options = [&*unix, "--stop-timeout=120"];
+    let daemon = Daemon::start(&mut command(&fleet, collector.port, &options));
     let stream = make(&with_priorities(), &Plan { events: 20, ..Plan::default() }).stream;
     let program = |number: u64| {
         let mut sent = Vec::new();

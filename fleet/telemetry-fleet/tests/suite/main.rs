@@ -3,6 +3,7 @@
 mod authority;
 #[cfg(all(unix, feature = "failpoints"))]
 mod chaos;
+mod clouds;
 mod collect;
 #[cfg(target_os = "linux")]
 mod control;
@@ -15,6 +16,8 @@ mod hostile;
 mod model;
 mod rows;
 mod s3;
+#[cfg(target_os = "linux")]
+mod secrets;
 mod segments;
 mod ship;
 mod versions;

@@ -12,4 +12,5 @@ mod lakes;
 mod s3;
 #[cfg(feature = "failpoints")]
 mod schedules;
+mod secrets;
 mod versions;
