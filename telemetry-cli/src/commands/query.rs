@@ -2,10 +2,12 @@
 //! engine takes minutes to build.
 
 use std::ffi::OsString;
+use std::path::Path;
 
-use crate::term::ended::{Context, Ended, Run};
+use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::installed;
 use crate::term::quiet;
+use crate::text::path::{is_lake, is_no_input};
 
 const EXAMPLES: &str = "\
 This runs the program `telemetry-query`, which is a separate package. To install it, run
@@ -28,6 +30,10 @@ pub(crate) struct Args {
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
+        // No query begins like an address, so this is an input.
+        if let Some(lake) = self.arguments.iter().map(Path::new).find(|argument| is_lake(argument)) {
+            return Err(Failure::new(is_no_input(lake)));
+        }
         let quiet = quiet::is_on().then(|| "--quiet".into());
         let arguments: Vec<_> = quiet.into_iter().chain(self.arguments.iter().cloned()).collect();
         installed::run("telemetry-query", "telemetry-query", &arguments, context)

@@ -13,7 +13,7 @@ use telemetry_format::MAGIC;
 
 use crate::input::perf;
 use crate::term::ended::Failure;
-use crate::text::path::{INSTEAD_OF_LAKE, display, is_lake};
+use crate::text::path::{display, is_lake, is_no_input};
 use crate::text::sniff::Look;
 
 /// Options for reading inputs.
@@ -126,10 +126,7 @@ impl FormatArgs {
 
     fn look<'p>(&self, path: &'p Path, hint: &str) -> Result<Seen<'p>, Failure> {
         let input = Input::open(path).map_err(|error| match is_lake(path) {
-            true => Failure::new(format!(
-                "{} is the address of a lake, expected a stream or log; {INSTEAD_OF_LAKE}",
-                display(path)
-            )),
+            true => Failure::new(is_no_input(path)),
             false => cannot_open(&error, hint),
         })?;
         let named = |error| Failure::new(format!("cannot read {}: {error}{hint}", display(path)));

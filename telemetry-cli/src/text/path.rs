@@ -16,3 +16,8 @@ pub(crate) fn is_lake(path: &Path) -> bool {
 /// The help for a lake in place of a stream.
 pub(crate) const INSTEAD_OF_LAKE: &str =
     "help: `telemetry-lake stream ADDRESS` writes a stream of a lake, for a file or a pipe";
+
+/// Says that the address of a lake is not an input here.
+pub(crate) fn is_no_input(lake: &Path) -> String {
+    format!("{} is the address of a lake, expected a stream or log; {INSTEAD_OF_LAKE}", display(lake))
+}

@@ -18,6 +18,24 @@ fn a_missing_program_has_help() {
 }
 
 #[test]
+fn a_lake_has_help() {
+    let folder = Folder::new();
+    program::script(&folder.path("telemetry-query"), "#!/bin/sh\necho started\n");
+    for lake in ["s3://telemetry/prod", "file:///srv/store", "az://telemetry/prod", "gs://telemetry/prod"] {
+        let found =
+            run(folder.command(&format!("query SELECT {lake} --json")).env("PATH", folder.path("")), &[]);
+        assert_eq!((found.code, found.stdout.len()), (Some(2), 0), "{lake}");
+        assert_eq!(
+            found.stderr,
+            format!(
+                "error: `{lake}` is the address of a lake, expected a stream or log; help: `telemetry-lake stream \
+                 ADDRESS` writes a stream of a lake, for a file or a pipe\n"
+            )
+        );
+    }
+}
+
+#[test]
 fn all_arguments_are_passed_on() {
     let folder = Folder::new();
     program::script(&folder.path("telemetry-query"), "#!/bin/sh\nprintf '<%s>' \"$@\"\nexit 1\n");
