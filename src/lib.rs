@@ -31,6 +31,8 @@
 //!   `#[telemetry_event("events.toml", decode)]`.
 //! - `async`: wait for messages in tasks of any executor.
 //! - `serde`: with `decode`, `serde::Serialize` for events, typed ones too.
+//! - `testing`: tests of the events that a program emits, in the module of that name. It is for
+//!   `[dev-dependencies]`.
 //!
 //! # Control
 //!
@@ -225,6 +227,9 @@ pub mod registry {
 #[doc(inline)]
 pub use telemetry_decode as decode;
 
+#[cfg(feature = "testing")]
+pub mod testing;
+
 /// For generated code. Not public API.
 #[doc(hidden)]
 pub mod __private {
@@ -250,4 +255,7 @@ mod texts {
     struct Sampling;
     #[doc = include_str!("../docs/triggers.md")]
     struct Triggers;
+    #[cfg(feature = "testing")]
+    #[doc = include_str!("../docs/testing.md")]
+    struct Testing;
 }

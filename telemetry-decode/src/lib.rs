@@ -57,6 +57,7 @@ pub use sessions::labels::{AddressName, Labels};
 pub use sessions::session::Session;
 pub use typed::forms::Skipped;
 pub use typed::generated::{List, ListIter, Typed};
+pub use typed::one_event::TypedEvent;
 pub use typed::typed_events::{Timed, TypedEvents};
 pub use values::value::{Array, ArrayIter, EnumValue, RawStr, Value};
 
@@ -177,6 +178,7 @@ pub mod __private {
     pub use crate::read::reader::Reader;
     pub use crate::replay::{Pace, Place, ReplayError, Replayed, replay};
     pub use crate::typed::generated::*;
+    pub use crate::typed::one_event::TypedEvent;
     #[cfg(feature = "serde")]
     pub use crate::typed::serialize::*;
     pub use crate::with_serde;

@@ -97,6 +97,36 @@ pub mod __private {
     pub use std;
     pub use telemetry_format::{Encoding, Label};
 
+    /// The parts of `telemetry::testing`.
+    #[cfg(feature = "testing")]
+    pub mod testing {
+        pub use crate::emit::position::{LanePosition, Numbers};
+        pub use crate::emit::thread::{each_position, watch};
+        pub use crate::run::state::Policy;
+        pub use crate::sys::spawned::{Beginning, at_spawn};
+        pub use telemetry_format::{BlockType, Grouped, Header, Loss, flags, own};
+
+        /// Returns what happens to events while the pool is full.
+        pub fn policy() -> Policy {
+            crate::run::state::policy()
+        }
+
+        /// Sets what happens to events while the pool is full.
+        pub fn set_policy(policy: Policy) {
+            crate::run::state::set_policy(policy);
+        }
+
+        /// Returns the losses without a lane.
+        pub fn strays() -> Loss {
+            crate::store::counters::strays()
+        }
+
+        /// Decodes the header of a block that a sink was given.
+        pub fn header(bytes: &[u8]) -> Option<Header> {
+            Header::decode(bytes, crc32c::crc32c).ok()
+        }
+    }
+
     /// Events that spans and events of the crate `tracing` become.
     pub mod mapped {
         pub use crate::model::mapped::{Emit, Mapping, Value, boolean, float, integer, text};

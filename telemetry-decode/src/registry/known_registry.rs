@@ -30,6 +30,7 @@ pub struct KnownRegistry {
 /// The parts of a registry that events with memory of their own share.
 #[derive(Debug)]
 pub(crate) struct Kept {
+    pub(crate) fingerprint: u64,
     pub(crate) registry: Registry,
     pub(crate) namings: Namings,
 }
@@ -54,8 +55,10 @@ impl KnownRegistry {
 
     /// Returns the parts for events with memory of their own. The first call copies them.
     pub(crate) fn kept(&self) -> Arc<Kept> {
-        let copy = || Arc::new(Kept { registry: self.registry.clone(), namings: self.namings.clone() });
-        Arc::clone(self.kept.get_or_init(copy))
+        let KnownRegistry { fingerprint, registry, namings, .. } = self;
+        let copy =
+            || Kept { fingerprint: *fingerprint, registry: registry.clone(), namings: namings.clone() };
+        Arc::clone(self.kept.get_or_init(|| Arc::new(copy())))
     }
 
     /// Returns the condition of the filter, if it has one.

@@ -29,8 +29,8 @@ pub struct OwnedEvent {
     packed_len: u32,
     offset: u64,
     /// The bytes of the parameters that are strings, byte strings or arrays.
-    payload: Box<[u8]>,
-    raw: Box<[Raw]>,
+    pub(crate) payload: Box<[u8]>,
+    pub(crate) raw: Box<[Raw]>,
     /// The strings and names of its own values.
     pub(crate) labels: Option<Box<Labels>>,
 }

@@ -6,6 +6,7 @@
 pub(crate) mod difference;
 pub(crate) mod forms;
 pub(crate) mod generated;
+pub(crate) mod one_event;
 #[cfg(feature = "serde")]
 pub(crate) mod serialize;
 pub(crate) mod typed_events;

@@ -316,7 +316,7 @@ fn unreadable(event: &Event<'_>) -> Error {
     Error::Damaged(Box::new(Damage { range, cause: Cause::Log(why), events: 1 }))
 }
 
-fn decoded<'a, D: Typed>(index: u32, raw: &[Raw], payload: &'a [u8]) -> Option<D::Event<'a>> {
+pub(crate) fn decoded<'a, D: Typed>(index: u32, raw: &[Raw], payload: &'a [u8]) -> Option<D::Event<'a>> {
     let mut source = Decoded { raw, payload, not_utf8: false };
     D::read(index, &mut source, |source, event| (!source.not_utf8).then_some(event)).ok()?
 }

@@ -12,6 +12,9 @@ use crate::parts::names::{borrows, ident};
 /// them.
 pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
     let structs = registry.events.iter().map(|event| structure(registry, event));
+    let fingerprint = registry.fingerprint();
+    let types =
+        registry.events.iter().enumerate().map(|(index, event)| event_type(index, event, fingerprint));
     let elements = registry.types.iter().map(|ty| element(registry, ty));
     let variants = registry.events.iter().map(|event| {
         let (name, doc) = (ident(&event.name), docs::sentence(&event.doc));
@@ -100,6 +103,8 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
 
         #(#elements)*
 
+        #(#types)*
+
         #replay
 
         impl __decode::rt::Typed for Decoder {
@@ -186,6 +191,32 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
                 let read = Self { #(#reads)* #no_marker };
                 #keep
                 ::core::result::Result::Ok(read)
+            }
+        }
+    }
+}
+
+/// Generates what makes an event's struct a type that an event can be asked for.
+fn event_type(index: usize, event: &Event, fingerprint: u64) -> TokenStream {
+    let (name, text, index) = (ident(&event.name), &event.name, Literal::u32_unsuffixed(index as u32));
+    let fingerprint = Literal::u64_unsuffixed(fingerprint);
+    quote! {
+        impl __decode::rt::TypedEvent for #name<'_> {
+            type Decoder = Decoder;
+            type Of<'a> = #name<'a>;
+            const NAME: &'static str = #text;
+            const INDEX: u32 = #index;
+            const FINGERPRINT: u64 = #fingerprint;
+
+            fn of(
+                event: <Self::Decoder as __decode::rt::Typed>::Event<'_>,
+            ) -> ::core::option::Option<Self::Of<'_>> {
+                // The enum may have one variant.
+                #[allow(unreachable_patterns)]
+                match event {
+                    Event::#name(event) => ::core::option::Option::Some(event),
+                    _ => ::core::option::Option::None,
+                }
             }
         }
     }

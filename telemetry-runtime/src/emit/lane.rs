@@ -9,6 +9,8 @@ use core::ptr::{NonNull, null, null_mut};
 
 use telemetry_format::state;
 
+#[cfg(feature = "testing")]
+use crate::emit::position::LanePosition;
 use crate::memory::account::Account;
 use crate::memory::block::{Block, Head};
 use crate::memory::record::LaneRecord;
@@ -155,6 +157,23 @@ impl Lane {
         let is_of = core::ptr::eq(record.owner().registry, registry);
         let open = if self.open_block().is_some() { self.committed().1 } else { 0 };
         is_of.then(|| record.before.load(Ordering::Relaxed) + u64::from(open))
+    }
+
+    /// Returns how far the lane is, if it has recorded anything. For the lane's thread, outside of
+    /// the lane.
+    #[cfg(feature = "testing")]
+    pub(super) fn position(&self) -> Option<LanePosition> {
+        // SAFETY: as in `recorded`.
+        let record = unsafe { self.record.load(Ordering::Relaxed).as_ref() }?;
+        let (owner, lost) = (record.owner(), record.lost());
+        Some(LanePosition {
+            registry: owner.registry.def().fingerprint,
+            kind: owner.kind,
+            thread: owner.thread,
+            recorded: self.recorded(owner.registry)?,
+            lost_pool: lost.pool,
+            lost_reentrant: lost.reentrant,
+        })
     }
 
     /// Adds to a counter of the lane's account. Returns false if the lane has no record yet.

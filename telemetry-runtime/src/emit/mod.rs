@@ -4,6 +4,8 @@
 
 mod emitters;
 pub(crate) mod lane;
+#[cfg(feature = "testing")]
+pub(crate) mod position;
 mod probe;
 pub(crate) mod record;
 pub(crate) mod refill;

@@ -6,7 +6,11 @@ use core::cell::Cell;
 use core::ptr::null;
 use std::sync::OnceLock;
 
+#[cfg(feature = "testing")]
+use crate::emit::lane::Lane;
 use crate::emit::lane::{Link, View};
+#[cfg(feature = "testing")]
+use crate::emit::position::{LanePosition, Numbers};
 use crate::emit::seal::{forget_all, seal_all};
 use crate::memory::registry::Registry;
 use crate::sys;
@@ -32,6 +36,9 @@ struct Thread {
     has_ended: Cell<bool>,
     /// What a later room does at the thread's end.
     at_end: Cell<Option<fn()>>,
+    /// Where a test is told the thread's numbers.
+    #[cfg(feature = "testing")]
+    watched: Cell<Option<&'static Numbers>>,
 }
 
 std::thread_local! {
@@ -42,8 +49,35 @@ std::thread_local! {
             attaches: Cell::new(false),
             has_ended: Cell::new(false),
             at_end: Cell::new(None),
+            #[cfg(feature = "testing")]
+            watched: Cell::new(None),
         }
     };
+}
+
+/// Tells a test the numbers that this thread has and will get.
+#[cfg(feature = "testing")]
+pub fn watch(numbers: &'static Numbers) {
+    THREAD.with(|thread| {
+        if let Some(identity) = thread.identity.get() {
+            numbers.add(identity.number);
+        }
+        thread.watched.set(Some(numbers));
+    });
+}
+
+/// Calls a function with the position of each lane of this thread. Does not allocate.
+#[cfg(feature = "testing")]
+pub fn each_position(mut take: impl FnMut(LanePosition)) {
+    THREAD.with(|thread| {
+        let mut next = thread.first.get();
+        // SAFETY: as in `on_exit`.
+        while let Some(link) = unsafe { next.as_ref() } {
+            next = link.next.get();
+            // SAFETY: as above.
+            unsafe { &*link.lanes.get() }.iter().filter_map(Lane::position).for_each(&mut take);
+        }
+    });
 }
 
 /// Returns the number of the calling thread, or 0 if it has recorded nothing.
@@ -145,6 +179,10 @@ impl Thread {
                 let number = NUMBERS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
                 let identity = Identity { number, id: sys::thread_id(), name: sys::thread_name() };
                 self.identity.set(Some(identity));
+                #[cfg(feature = "testing")]
+                if let Some(numbers) = self.watched.get() {
+                    numbers.add(number);
+                }
                 identity
             }
         };

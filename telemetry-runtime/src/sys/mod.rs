@@ -34,6 +34,8 @@ mod ring;
 mod ring_place;
 #[cfg(all(unix, not(miri)))]
 mod signals;
+#[cfg(feature = "testing")]
+pub(crate) mod spawned;
 pub(crate) mod text;
 #[cfg(all(unix, not(miri)))]
 mod threads;

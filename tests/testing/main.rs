@@ -1,0 +1,15 @@
+//! Captures of events in tests: which events belong to one, expectations, and messages.
+
+use telemetry::telemetry_event;
+
+mod expectations;
+mod processes;
+mod threads;
+
+/// The events of the program under test.
+#[telemetry_event("tests/registries/evictions.toml", decode)]
+pub mod cache {}
+
+/// Another registry of the same program.
+#[telemetry_event("tests/registries/work.toml", decode)]
+pub mod work {}
