@@ -1,7 +1,7 @@
 //! The variables of the environment that telemetry reads.
 
 /// The variables that a runtime reads when its program starts.
-pub const VARIABLES: [&str; 16] = [
+pub const VARIABLES: [&str; 17] = [
     "TELEMETRY_CONTROL",
     "TELEMETRY_RECORD",
     "TELEMETRY_TRIGGER",
@@ -14,6 +14,7 @@ pub const VARIABLES: [&str; 16] = [
     "TELEMETRY_RING",
     "TELEMETRY_TRACEBACK",
     "TELEMETRY_SOCKET",
+    "TELEMETRY_BACK_CHANNEL",
     "TELEMETRY_CLOCK",
     "TELEMETRY_FACTS",
     "TELEMETRY_SIGNALS",

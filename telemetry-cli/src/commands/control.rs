@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::process::{
-    Counters, Info, KindCounters, Masks, Pool, Process, ProcessName, SinkCounters, State, silent, word,
+    Counters, Info, KindCounters, Masks, Pool, Process, ProcessName, SinkCounters, State, word,
 };
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::json::JsonArgs;
@@ -38,7 +38,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Process number, or the name of its program, as `telemetry list` shows them
+    /// Process number, or the name of its program, as `telemetry list` shows them; or a socket of
+    /// `telemetry listen --control`
     #[arg(value_name = "PROCESS")]
     process: ProcessName,
 
@@ -281,7 +282,7 @@ fn snapshot(process: &Process, path: &Path) -> Ended {
                 output.relieve()?;
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(silent(process.pid, &error)),
+            Err(error) => return Err(process.silent(&error)),
         }
     }
     if let Some(len) = len.filter(|len| *len != got) {

@@ -6,6 +6,8 @@
 mod accept;
 mod address;
 mod connection;
+#[cfg(unix)]
+mod control;
 mod limits;
 mod places;
 mod receiver;
@@ -41,7 +43,12 @@ Examples:
   telemetry listen unix:/run/user/1000/telemetry udp:127.0.0.1:9000 --max-disk 10G
   telemetry listen tcp:127.0.0.1:9000 --once && telemetry print *.tel
 
-  TELEMETRY_FILENAME=tcp:127.0.0.1:9000 TELEMETRY_CONTROL=all ./program";
+  TELEMETRY_FILENAME=tcp:127.0.0.1:9000 TELEMETRY_CONTROL=all ./program
+
+With --control, `telemetry control`, `tail` and `top` reach a program that does not share /tmp, by the path of
+its socket. The program must be started with TELEMETRY_BACK_CHANNEL=on:
+  telemetry listen unix:/shared/telemetry -d streams --control
+  telemetry control streams/0123456789abcdef.control Trace -TraceTick";
 
 /// Receive streams over TCP, Unix sockets and UDP; write a file per session
 #[derive(clap::Args)]
@@ -54,6 +61,11 @@ pub(crate) struct Args {
     /// Write the files to this directory, created if missing
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     directory: PathBuf,
+
+    /// Make a socket DIR/SESSION.control for each program on a Unix socket, for `telemetry control`
+    #[cfg(unix)]
+    #[arg(long)]
+    control: bool,
 
     #[command(flatten)]
     limits: Limits,
@@ -80,7 +92,10 @@ impl Run for Args {
         let store = Store::open(&self.directory, &self.limits).map_err(|error| {
             Failure::new(format!("cannot write to `{}`: {error}", self.directory.display()))
         })?;
-        let receiver = Arc::new(Receiver::new(self.limits.clone(), store));
+        let receiver = Receiver::new(self.limits.clone(), store);
+        #[cfg(unix)]
+        let receiver = receiver.with_control(self.control);
+        let receiver = Arc::new(receiver);
         let stopped = receiver.clone();
         interrupt::stops(move || stopped.stop());
         // The files of sockets are removed at the end in any case.

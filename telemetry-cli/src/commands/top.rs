@@ -132,7 +132,7 @@ impl Args {
     fn is_file(&self) -> bool {
         let name = self.input.to_str().unwrap_or_default();
         match name.parse() {
-            Ok(ProcessName::Number(_)) => false,
+            Ok(ProcessName::Number(_) | ProcessName::Socket(_)) => false,
             _ => self.input.exists() || name.contains('/') || self.input.extension().is_some(),
         }
     }

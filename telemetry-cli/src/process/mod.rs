@@ -18,4 +18,4 @@ pub(crate) use name::{ProcessName, ask_all};
 pub(crate) use pid::Pid;
 pub(crate) use place::{Found, Place, Process, word};
 pub(crate) use ring::DeadRing;
-pub(crate) use talk::{Sent, silent};
+pub(crate) use talk::Sent;

@@ -1,12 +1,13 @@
 //! How an argument names a process: by its number, or by the name of its program.
 
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use telemetry_schema::nearest;
 
 use super::answer::Info;
 use super::pid::Pid;
-use super::place::{Place, Process};
+use super::place::{CONTROL, Place, Process};
 use super::talk::NotTalking;
 use crate::term::ended::Failure;
 use crate::text::escaped_text;
@@ -20,6 +21,8 @@ const MAX_ASKED: usize = 64;
 pub(crate) enum ProcessName {
     Number(Pid),
     Program(String),
+    /// A socket that `telemetry listen --control` has made.
+    Socket(PathBuf),
 }
 
 impl FromStr for ProcessName {
@@ -31,6 +34,9 @@ impl FromStr for ProcessName {
             // A number that is misspelled, or an option.
             Err(error) if text.is_empty() || !text.contains(|c: char| c.is_alphabetic()) => Err(error),
             Err(error) if text.starts_with('-') => Err(error),
+            Err(_) if Path::new(text).extension().is_some_and(|end| end == CONTROL) => {
+                Ok(ProcessName::Socket(text.into()))
+            }
             Err(_) => Ok(ProcessName::Program(text.into())),
         }
     }
@@ -47,6 +53,7 @@ impl ProcessName {
     pub(crate) fn find(&self) -> Result<Process, Failure> {
         let name = match self {
             ProcessName::Number(pid) => return Process::find(*pid),
+            ProcessName::Socket(path) => return Process::via(path.clone()),
             ProcessName::Program(name) => name,
         };
         let (mut called, mut others) = (Vec::new(), Vec::new());
@@ -110,6 +117,15 @@ pub(crate) fn ask_all(processes: &[Process]) -> Vec<Result<Option<Info>, Failure
 #[cfg(test)]
 mod tests {
     use super::ProcessName;
+
+    #[test]
+    fn sockets_have_an_end_of_their_own() {
+        for (text, is_socket) in
+            [("dir/01.control", true), ("01.control", true), ("control", false), ("a.b", false)]
+        {
+            assert_eq!(matches!(text.parse(), Ok(ProcessName::Socket(_))), is_socket, "{text}");
+        }
+    }
 
     #[test]
     fn names_are_not_numbers() {

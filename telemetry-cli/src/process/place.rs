@@ -20,6 +20,8 @@ pub(crate) struct Process {
     pub(crate) pid: Pid,
     pub(super) path: PathBuf,
     pub(super) owner: u32,
+    /// Another process passes the connections on: `telemetry listen --control`.
+    pub(super) is_via: bool,
 }
 
 /// The content of a directory.
@@ -89,7 +91,7 @@ impl Place {
     /// Returns the process with this number, if it has a socket here.
     pub(super) fn process(&self, pid: Pid) -> Option<Process> {
         let path = self.dir.join(pid.to_string());
-        path.symlink_metadata().is_ok().then_some(Process { pid, path, owner: self.owner })
+        path.symlink_metadata().is_ok().then_some(Process { pid, path, owner: self.owner, is_via: false })
     }
 
     /// Lists the directory.
@@ -99,7 +101,7 @@ impl Place {
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
             if let Ok(pid) = name.parse() {
-                found.processes.push(Process { pid, path, owner: self.owner });
+                found.processes.push(Process { pid, path, owner: self.owner, is_via: false });
             } else if let Some(pid) = name.strip_suffix(".ring").and_then(|name| name.parse().ok()) {
                 found.rings.extend(self.dead_rings(pid));
             } else if let Some(hidden) = name.strip_prefix('.') {
@@ -139,7 +141,26 @@ impl Place {
 /// Directories of sockets begin like this, and end with the number of their user.
 pub(super) const BASE: &str = "/tmp/telemetry-";
 
+/// The end of the names of sockets that `telemetry listen --control` makes.
+pub(super) const CONTROL: &str = "control";
+
 impl Process {
+    /// Returns the process behind a socket that `telemetry listen --control` has made.
+    pub(super) fn via(path: PathBuf) -> Result<Process, Failure> {
+        let shown = path.display();
+        let owner = owner_of(&path).ok_or_else(|| not_connected(&path))?;
+        let user = native::user();
+        if owner != user && user != 0 {
+            return Err(Failure::new(format!(
+                "cannot trust `{shown}`: it belongs to user {owner}, expected {user}"
+            )));
+        }
+        // The program knows its number.
+        let unknown = Process { pid: Pid { number: 0, copy: 1 }, path, owner, is_via: true };
+        let info = unknown.info()?;
+        Ok(Process { pid: Pid { number: info.pid, copy: info.copy }, ..unknown })
+    }
+
     /// Removes the socket that a dead process left, if it is in our directory.
     pub(crate) fn remove_stale(&self) {
         if self.owner == native::user() {
@@ -158,6 +179,14 @@ impl Process {
             None
         })
     }
+}
+
+/// Explains that no program is behind a socket of `telemetry listen --control`.
+pub(super) fn not_connected(path: &Path) -> Failure {
+    let path = path.display();
+    Failure::new(format!(
+        "no program is behind `{path}`; help: `telemetry listen --control` names each that is"
+    ))
 }
 
 /// Explains why a process has no listening socket.
@@ -200,6 +229,9 @@ fn has_state(pid: u32, states: &[char]) -> bool {
 impl Process {
     /// Returns true if it no longer runs, even if its parent does not know it yet.
     pub(crate) fn has_ended(&self) -> bool {
+        if self.is_via {
+            return self.path.symlink_metadata().is_err();
+        }
         native::exists(self.pid.number).is_err() || has_state(self.pid.number, &['Z', 'X'])
     }
 }

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 
 use super::answer::{Info, Unknown};
-use super::pid::Pid;
-use super::place::{Place, Process, absent, is_stopped};
+use super::place::{Place, Process, absent, is_stopped, not_connected};
 use crate::term::ended::{Ended, Failure};
 use crate::term::message::warning;
 use crate::term::native::{self, Peer};
@@ -44,7 +43,7 @@ pub(crate) struct Connection {
     /// Bytes to come, if the process says so.
     pub(crate) len: Option<u64>,
     deadline: Instant,
-    pid: Pid,
+    called: Called,
 }
 
 impl Process {
@@ -59,7 +58,10 @@ impl Process {
     /// Returns the description of the process.
     pub(crate) fn info(&self) -> Result<Info, NotTalking> {
         // In a container, the process may know itself by another number.
-        self.ask("info").map(|info| Info { pid: self.pid.number, copy: self.pid.copy, ..info })
+        self.ask("info").map(|info: Info| match self.is_via {
+            true => Info { copy: info.copy.max(1), ..info },
+            false => Info { pid: self.pid.number, copy: self.pid.copy, ..info },
+        })
     }
 
     /// Sends a request, and reads the first line of the answer.
@@ -80,9 +82,9 @@ impl Process {
         let sent = stream
             .set_write_timeout(Some(ANSWER_TIMEOUT))
             .and_then(|()| stream.write_all(request.as_bytes()));
-        sent.map_err(|error| self.silent(&error))?;
-        let mut connection = Connection { stream, len: None, deadline, pid: self.pid };
-        let line = connection.line().map_err(|error| self.silent(&error))?;
+        sent.map_err(|error| NotTalking::Silent(self.silent(&error)))?;
+        let mut connection = Connection { stream, len: None, deadline, called: self.called() };
+        let line = connection.line().map_err(|error| NotTalking::Silent(self.silent(&error)))?;
         match line.split_once(' ').unwrap_or((&line, "")) {
             ("ok", len) => connection.len = len.parse().ok(),
             ("error:", why) => return Err(self.failure(format!("says: {}", escaped_text(why)))),
@@ -116,20 +118,20 @@ impl Process {
             Err(error) => return Err(refused(error.to_string())),
         }
         // Its socket would accept the request, but no answer would come.
-        if is_stopped(self.pid.number) {
-            return Err(self.silent(&ErrorKind::TimedOut.into()));
+        if self.called().is_stopped() {
+            return Err(NotTalking::Silent(self.silent(&ErrorKind::TimedOut.into())));
         }
         let stream = match connect_within(self.path.clone(), ANSWER_TIMEOUT) {
             Err(error) if [ErrorKind::ConnectionRefused, ErrorKind::NotFound].contains(&error.kind()) => {
                 return Err(self.stale());
             }
-            stream => stream.map_err(|error| self.silent(&error))?,
+            stream => stream.map_err(|error| NotTalking::Silent(self.silent(&error)))?,
         };
         let Peer { user, pid } = native::peer(&stream).map_err(|error| refused(error.to_string()))?;
         if user != self.owner {
             return Err(refused(format!("it is served by user {user}, expected {}", self.owner)));
         }
-        if let Some(pid) = pid.filter(|pid| *pid != self.pid.number) {
+        if let Some(pid) = pid.filter(|pid| !self.is_via && *pid != self.pid.number) {
             let expected = self.pid.number;
             return Err(refused(format!("it is served by process {pid}, expected {expected}")));
         }
@@ -137,15 +139,31 @@ impl Process {
     }
 
     fn stale(&self) -> NotTalking {
-        NotTalking::Stale(absent(self.pid, &Place::all().unwrap_or_default()))
+        NotTalking::Stale(match self.is_via {
+            true => not_connected(&self.path),
+            false => absent(self.pid, &Place::all().unwrap_or_default()),
+        })
     }
 
     fn failure(&self, what: String) -> NotTalking {
-        NotTalking::Silent(Failure::new(format!("process {} {what}", self.pid)))
+        NotTalking::Silent(Failure::new(format!("{} {what}", self.called().text)))
     }
 
-    fn silent(&self, error: &io::Error) -> NotTalking {
-        NotTalking::Silent(silent(self.pid, error))
+    /// Explains that the process cannot be reached.
+    pub(crate) fn silent(&self, error: &io::Error) -> Failure {
+        self.called().silent(error)
+    }
+
+    fn called(&self) -> Called {
+        let (pid, path) = (self.pid, self.path.display());
+        Called {
+            text: if pid.number == 0 {
+                format!("the program behind `{path}`")
+            } else {
+                format!("process {pid}")
+            },
+            number: (!self.is_via).then_some(pid.number),
+        }
     }
 }
 
@@ -155,12 +173,12 @@ impl Connection {
         let mut text = Vec::new();
         let mut piece = vec![0; 64 << 10];
         loop {
-            match self.read(&mut piece).map_err(|error| silent(self.pid, &error))? {
+            match self.read(&mut piece).map_err(|error| self.called.silent(&error))? {
                 0 => return Ok(String::from_utf8_lossy(&text).into_owned()),
                 n => text.extend_from_slice(&piece[..n]),
             }
             if text.len() > MAX_ANSWER_LEN {
-                return Err(Failure::new(format!("process {} sent an oversized answer", self.pid)));
+                return Err(Failure::new(format!("{} sent an oversized answer", self.called.text)));
             }
         }
     }
@@ -194,7 +212,7 @@ impl Connection {
     /// Sets the time limit for each following piece. Live streams have none.
     pub(crate) fn pieces(self, is_live: bool) -> Result<UnixStream, Failure> {
         let timeout = if is_live { None } else { Some(LONG_TIMEOUT) };
-        self.stream.set_read_timeout(timeout).map_err(|error| silent(self.pid, &error))?;
+        self.stream.set_read_timeout(timeout).map_err(|error| self.called.silent(&error))?;
         Ok(self.stream)
     }
 }
@@ -220,19 +238,36 @@ fn connect_within(path: std::path::PathBuf, timeout: Duration) -> io::Result<Uni
     receiver.recv_timeout(timeout).unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
 }
 
-/// Explains that a process cannot be reached.
-pub(crate) fn silent(pid: Pid, error: &io::Error) -> Failure {
-    Failure::new(match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut if is_stopped(pid.number) => {
-            let number = pid.number;
-            format!("process {pid} is stopped, and cannot answer; help: `kill -CONT {number}` lets it go on")
-        }
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            format!("process {pid} does not answer; help: try again later, others may be talking to it")
-        }
-        ErrorKind::PermissionDenied => {
-            format!("process {pid} belongs to another user; help: run this as that user, or as root")
-        }
-        _ => format!("cannot talk to process {pid}: {error}"),
-    })
+/// How messages call a process.
+struct Called {
+    text: String,
+    /// The system's number, if it is known here.
+    number: Option<u32>,
+}
+
+impl Called {
+    /// Returns true if the system says that it is stopped.
+    fn is_stopped(&self) -> bool {
+        self.number.is_some_and(is_stopped)
+    }
+
+    /// Explains that it cannot be reached.
+    fn silent(&self, error: &io::Error) -> Failure {
+        let text = &self.text;
+        Failure::new(match (error.kind(), self.number) {
+            (ErrorKind::WouldBlock | ErrorKind::TimedOut, Some(number)) if is_stopped(number) => {
+                format!("{text} is stopped, and cannot answer; help: `kill -CONT {number}` lets it go on")
+            }
+            (ErrorKind::WouldBlock | ErrorKind::TimedOut, Some(_)) => {
+                format!("{text} does not answer; help: try again later, others may be talking to it")
+            }
+            (ErrorKind::WouldBlock | ErrorKind::TimedOut, None) => {
+                format!("{text} does not answer; help: start it with TELEMETRY_BACK_CHANNEL=on")
+            }
+            (ErrorKind::PermissionDenied, _) => {
+                format!("{text} belongs to another user; help: run this as that user, or as root")
+            }
+            _ => format!("cannot talk to {text}: {error}"),
+        })
+    }
 }

@@ -133,6 +133,54 @@ fn option<T: Copy>(stream: &UnixStream, level: i32, name: i32, value: &mut T) ->
     if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Waits for a client of a listener, or until another connection has ended. Returns true for a
+/// client.
+pub(crate) fn wait_for_client(of: &UnixListener, or_end_of: &UnixStream) -> io::Result<bool> {
+    // The end of a connection is always reported.
+    let fds = [(of.as_raw_fd(), libc::POLLIN), (or_end_of.as_raw_fd(), 0)];
+    let mut all = fds.map(|(fd, events)| libc::pollfd { fd, events, revents: 0 });
+    loop {
+        // SAFETY: the array is our own, and its length is right.
+        if unsafe { libc::poll(all.as_mut_ptr(), 2, -1) } >= 0 {
+            let [client, end] = all.map(|one| one.revents != 0);
+            return Ok(client && !end);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Sends a connection to the process at the other end of another one, as one byte with a
+/// descriptor. Does not wait for it.
+pub(crate) fn send_connection(to: &UnixStream, connection: &UnixStream) -> io::Result<()> {
+    let mut byte = [0_u8];
+    // Of numbers, so that it is aligned as a header must be.
+    let mut control = [0_u64; 4];
+    let sent = connection.as_raw_fd();
+    #[cfg(not(target_vendor = "apple"))]
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    #[cfg(target_vendor = "apple")]
+    let flags = libc::MSG_DONTWAIT;
+    // SAFETY: a zeroed message is valid. The pointers are to local values, which outlive the call,
+    // and have space for a header with one descriptor.
+    let failed = unsafe {
+        let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: byte.len() };
+        let mut message: libc::msghdr = core::mem::zeroed();
+        (message.msg_iov, message.msg_iovlen) = (&mut part, 1);
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = libc::CMSG_SPACE(size_of_val(&sent) as u32) as _;
+        if let Some(header) = libc::CMSG_FIRSTHDR(&message).as_mut() {
+            (header.cmsg_level, header.cmsg_type) = (libc::SOL_SOCKET, libc::SCM_RIGHTS);
+            header.cmsg_len = libc::CMSG_LEN(size_of_val(&sent) as u32) as _;
+            libc::CMSG_DATA(header).cast::<i32>().write_unaligned(sent);
+        }
+        libc::sendmsg(to.as_raw_fd(), &message, flags) < 0
+    };
+    if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// The modes of a terminal.
 #[derive(Clone, Copy)]
 pub(super) struct Modes(libc::termios);

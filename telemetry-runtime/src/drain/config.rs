@@ -42,6 +42,7 @@ pub struct Config {
     pub(crate) sample: Option<Duration>,
     pub(crate) ring: Option<PathBuf>,
     pub(crate) socket: Option<bool>,
+    pub(crate) back_channel: Option<bool>,
     pub(crate) traceback: Option<usize>,
     pub(crate) facts: Option<String>,
     pub(crate) summary: Option<bool>,
@@ -143,6 +144,15 @@ impl Config {
         self
     }
 
+    /// Sets whether the peer of a sink `unix:PATH` may ask and switch this process, as clients of
+    /// the control socket may. It must be of the same user, or of root. Such a sink connects at the
+    /// start, before there is an event. `TELEMETRY_BACK_CHANNEL`: `on`, or `off`, the default. Unix
+    /// only.
+    pub fn back_channel(mut self, on: bool) -> Self {
+        self.back_channel = Some(on);
+        self
+    }
+
     /// Sets how many of its last events a panicking thread prints to standard error, after the
     /// message of the panic. The maximum is
     /// [`Traceback::MAX_EVENTS`](crate::Traceback::MAX_EVENTS). `TELEMETRY_TRACEBACK`; none by
@@ -211,6 +221,7 @@ impl Debug for Config {
             sample,
             ring,
             socket,
+            back_channel,
             traceback,
             facts,
             summary,
@@ -229,6 +240,7 @@ impl Debug for Config {
             .field("sample", sample)
             .field("ring", ring)
             .field("socket", socket)
+            .field("back_channel", back_channel)
             .field("traceback", traceback)
             .field("facts", facts)
             .field("summary", summary)

@@ -276,7 +276,8 @@ impl Output {
         if self.sent.session && !self.labels().0.is_empty() && self.begin(0).is_some() {
             self.put(&[], &[], &[]);
         }
-        let is_due = self.unsynced || sum(&lost) != self.strays_stated;
+        let is_awaited = flags & flags::END == 0 && self.sink.wants_facts();
+        let is_due = self.unsynced || is_awaited || sum(&lost) != self.strays_stated;
         if !is_due && !is_last && !self.selection.is_all() {
             return;
         }

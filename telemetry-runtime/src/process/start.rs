@@ -132,8 +132,8 @@ fn begin() -> bool {
     state::is_running()
 }
 
-/// Starts the runtime, without its threads. Returns true if there is to be a control socket. Does
-/// not allocate: the first event may come from inside the program's allocator.
+/// Starts the runtime, without its threads. Returns true if it is to be reachable from the start.
+/// Does not allocate: the first event may come from inside the program's allocator.
 fn start() -> bool {
     clock::init();
     state::begin();
@@ -151,6 +151,11 @@ fn start() -> bool {
     state::set_sample_interval(Some(sample).filter(|interval| !interval.is_zero()));
     let summary = setting(c"TELEMETRY_SUMMARY", "`on` or `off`", on_or_off);
     losses::set_reported(summary.or(config.as_ref().and_then(|config| config.summary)).unwrap_or(true));
+    let back_channel = setting(c"TELEMETRY_BACK_CHANNEL", "`on` or `off`", on_or_off);
+    let back_channel = back_channel.or(config.as_ref().and_then(|config| config.back_channel));
+    if back_channel == Some(true) {
+        socket::serve_peers();
+    }
     let signals = setting(c"TELEMETRY_SIGNALS", "`1` or `0`", on_or_off);
     #[cfg_attr(any(not(target_os = "linux"), miri), allow(unused_variables))]
     let signals = signals.or(config.as_ref().and_then(|config| config.signals)).unwrap_or(false);
@@ -201,7 +206,7 @@ fn start() -> bool {
         }
         fork::begin();
     }
-    wants_socket
+    wants_socket || back_channel == Some(true)
 }
 
 /// Opens the ring file, if there is to be one.

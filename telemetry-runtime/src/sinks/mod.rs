@@ -12,6 +12,8 @@ mod lock;
 mod memory;
 mod old;
 pub(crate) mod patience;
+#[cfg(unix)]
+pub(crate) mod peer;
 mod place;
 mod rotating;
 pub(crate) mod sink;

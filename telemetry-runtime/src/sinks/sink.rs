@@ -87,6 +87,12 @@ pub trait Sink: Send {
         false
     }
 
+    /// Returns true if the reader is to get the facts of the session now, although there may be no
+    /// event for it. Called every few moments.
+    fn wants_facts(&self) -> bool {
+        false
+    }
+
     /// Prepares the sink for a new session, in the child of a `fork`. The sink forgets what waits
     /// to be written, and closes what it shares with the parent without writing to it. It starts
     /// over at the next write. Returns false if it cannot: the child then never calls or drops it
@@ -154,6 +160,10 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
 
     fn is_closed(&self) -> bool {
         (**self).is_closed()
+    }
+
+    fn wants_facts(&self) -> bool {
+        (**self).wants_facts()
     }
 
     fn after_fork(&mut self) -> bool {

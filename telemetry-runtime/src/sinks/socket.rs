@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use super::backlog::{Backlog, DEFAULT_MOST};
 use super::connect::{Connect, TIMEOUT};
+#[cfg(unix)]
+use super::peer::{self, Connection};
 use telemetry_format::Notice;
 
 use crate::sinks::sink::{Batch, Sink, Start};
@@ -26,6 +28,9 @@ use crate::sys;
 /// starts over, with all that its reader needs, and states the losses. The end of the process waits
 /// for a last attempt to connect, for 1 s at most. It waits for a peer that continues to read, for
 /// 2 s at most.
+///
+/// With [`Config::back_channel`](crate::Config::back_channel), the peer of a Unix socket may ask
+/// and switch this process. Such a sink connects at the start, before there is an event.
 #[derive(Debug)]
 pub struct Socket {
     peer: Peer,
@@ -55,7 +60,7 @@ enum Peer {
 enum Stream {
     Tcp(TcpStream),
     #[cfg(unix)]
-    Unix(UnixStream),
+    Unix(Connection),
 }
 
 impl Socket {
@@ -79,7 +84,7 @@ impl Socket {
     pub fn from_unix(stream: UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         let mut socket = Socket::new(Peer::Given);
-        socket.backlog.out = Some(Stream::Unix(stream));
+        socket.backlog.out = Some(Stream::Unix(Connection::new(stream)));
         Ok(socket)
     }
 
@@ -129,7 +134,7 @@ impl Socket {
                 let attempt = move || {
                     let stream = UnixStream::connect(path)?;
                     stream.set_nonblocking(true)?;
-                    Ok(Stream::Unix(stream))
+                    Ok(Stream::Unix(Connection::new(stream)))
                 };
                 if is_last { connect.last(attempt) } else { connect.poll(attempt) }
             }
@@ -138,6 +143,10 @@ impl Socket {
         };
         match made {
             Ok(stream) => {
+                #[cfg(unix)]
+                if let Stream::Unix(connection) = &stream {
+                    connection.serve();
+                }
                 self.backlog.out = Some(stream);
                 self.failure = None;
             }
@@ -159,12 +168,28 @@ impl Socket {
             return Err(sys::tagged(io::ErrorKind::NotConnected, tag, text));
         }
         if error.kind() != io::ErrorKind::WouldBlock {
-            self.backlog.out = None;
-            self.backlog.clear();
-            self.is_new = true;
-            self.connect.lost();
+            self.start_over();
         }
         Err(error)
+    }
+
+    /// Closes a connection whose peer has closed its end, as far as that is known. A peer that may
+    /// ask is there even if there is nothing to write.
+    fn leave_ended(&mut self) {
+        #[cfg(unix)]
+        if let Some(Stream::Unix(connection)) = &self.backlog.out
+            && connection.has_ended()
+        {
+            self.start_over();
+        }
+    }
+
+    /// Closes the connection. The next one starts over.
+    fn start_over(&mut self) {
+        self.backlog.out = None;
+        self.backlog.clear();
+        self.is_new = true;
+        self.connect.lost();
     }
 }
 
@@ -199,6 +224,7 @@ fn connect_tcp(address: &str) -> io::Result<Stream> {
 
 impl Sink for Socket {
     fn begin(&mut self, _bytes: usize) -> io::Result<Start> {
+        self.leave_ended();
         self.connect(false)?;
         Ok(Start::new_if(self.is_new))
     }
@@ -213,6 +239,7 @@ impl Sink for Socket {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        self.leave_ended();
         if !self.backlog.is_waiting() {
             return Ok(());
         }
@@ -234,10 +261,15 @@ impl Sink for Socket {
     }
 
     #[cfg(unix)]
+    fn wants_facts(&self) -> bool {
+        matches!(self.peer, Peer::Unix(_)) && self.is_new && peer::is_served()
+    }
+
+    #[cfg(unix)]
     fn is_closed(&self) -> bool {
         let Peer::Given = self.peer else { return false };
         match &self.backlog.out {
-            Some(Stream::Unix(stream)) => is_closed(stream),
+            Some(Stream::Unix(connection)) => is_closed(connection.stream()),
             _ => true,
         }
     }
@@ -246,7 +278,11 @@ impl Sink for Socket {
         // What is forgotten is the parent's.
         self.backlog.clear();
         self.backlog.forgotten();
-        self.backlog.out = None;
+        match self.backlog.out.take() {
+            #[cfg(unix)]
+            Some(Stream::Unix(connection)) => connection.close_in_child(),
+            other => drop(other),
+        }
         (self.is_new, self.failure) = (true, None);
         self.connect = Connect::new();
         true
@@ -281,7 +317,7 @@ impl Write for Stream {
         match self {
             Stream::Tcp(stream) => stream.write_vectored(slices),
             #[cfg(unix)]
-            Stream::Unix(stream) => stream.write_vectored(slices),
+            Stream::Unix(connection) => connection.write_vectored(slices),
         }
     }
 

@@ -5,6 +5,7 @@
 //! no lock while it waits for a client.
 
 mod actions;
+mod channel;
 mod link;
 mod native;
 mod place;
@@ -27,6 +28,7 @@ use crate::sys;
 use crate::sys::atomic::{AtomicBool, Ordering};
 use crate::sys::text::Shown;
 use actions::{Actions, Process};
+pub(crate) use channel::serve_peers;
 use place::{Place, VARIABLE};
 use serve::Server;
 use waiting::Service;
@@ -96,7 +98,7 @@ fn make_unasked() -> Option<Service> {
 
 fn made(place: Place) -> Result<Service, String> {
     let listener = place.enter()?;
-    Ok((listener, Server::new(Process, place)))
+    Ok((listener, Server::new(Process, Ok(place))))
 }
 
 /// Reads the settings of the program and the environment. Returns true if the socket is wanted

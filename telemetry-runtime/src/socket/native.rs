@@ -5,7 +5,7 @@
 use core::ffi::c_void;
 use core::ptr::null_mut;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -102,6 +102,79 @@ pub(crate) fn peer(stream: &UnixStream) -> io::Result<u32> {
         if failed == 0 { Ok(user) } else { Err(io::Error::last_os_error()) }
     }
 }
+
+/// What a peer has sent.
+pub(crate) enum Sent {
+    Connection(UnixStream),
+    /// A connection that this process has no descriptor for.
+    Lost,
+    /// A byte without a connection.
+    Other,
+    /// It has closed its end.
+    End,
+}
+
+/// Waits for a connection that the peer sends. Takes one byte, and at most one descriptor.
+pub(crate) fn receive(from: &UnixStream) -> io::Result<Sent> {
+    let socket = from.as_raw_fd();
+    let mut byte = [0_u8];
+    // Of numbers, so that it is aligned as a header must be.
+    let mut control = [0_u64; 4];
+    // SAFETY: a zeroed message is valid. The pointers are to local values, which outlive the calls,
+    // and have the given lengths.
+    let message = unsafe {
+        let mut message: libc::msghdr = core::mem::zeroed();
+        loop {
+            let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: byte.len() };
+            (message.msg_iov, message.msg_iovlen) = (&mut part, 1);
+            message.msg_control = control.as_mut_ptr().cast();
+            message.msg_controllen = libc::CMSG_LEN(size_of::<RawFd>() as u32) as _;
+            let mut ready = libc::pollfd { fd: socket, events: libc::POLLIN, revents: 0 };
+            libc::poll(&mut ready, 1, -1);
+            match libc::recvmsg(socket, &mut message, libc::MSG_DONTWAIT | CLOSED_BY_EXEC) {
+                0 => return Ok(Sent::End),
+                1.. => break message,
+                _ => {}
+            }
+            let error = io::Error::last_os_error();
+            if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) {
+                return Err(error);
+            }
+        }
+    };
+    // SAFETY: the system has filled the message. A header of this sort has descriptors behind it,
+    // and there was space for one, which is now this process's.
+    let received = unsafe {
+        let header = libc::CMSG_FIRSTHDR(&message).as_ref();
+        let has_descriptor = header.is_some_and(|header| {
+            header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_RIGHTS
+        });
+        header
+            .filter(|_| has_descriptor)
+            .map(|header| OwnedFd::from_raw_fd(libc::CMSG_DATA(header).cast::<RawFd>().read_unaligned()))
+    };
+    Ok(match received {
+        Some(received) => {
+            // SAFETY: the descriptor is open. Systems without a flag for it have this call.
+            #[cfg(target_vendor = "apple")]
+            unsafe {
+                libc::fcntl(received.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC);
+            }
+            let connection = UnixStream::from(received);
+            // The deadlines of a request need a connection that waits.
+            let _ = connection.set_nonblocking(false);
+            Sent::Connection(connection)
+        }
+        None if message.msg_flags & libc::MSG_CTRUNC != 0 => Sent::Lost,
+        None => Sent::Other,
+    })
+}
+
+/// The flag for descriptors that a new program does not get.
+#[cfg(not(target_vendor = "apple"))]
+const CLOSED_BY_EXEC: core::ffi::c_int = libc::MSG_CMSG_CLOEXEC;
+#[cfg(target_vendor = "apple")]
+const CLOSED_BY_EXEC: core::ffi::c_int = 0;
 
 /// Names the calling thread, if the system has names for threads.
 pub(crate) fn name_thread(name: &core::ffi::CStr) {

@@ -107,12 +107,21 @@ impl Place {
 
     /// Makes a file without a name, which is removed when it is closed.
     pub(crate) fn spool(&self) -> io::Result<File> {
-        let own = native::path().and_then(Path::file_name).unwrap_or_default();
+        let own = native::path().and_then(Path::file_name).map(OsStr::to_owned);
+        let own = own.unwrap_or_else(|| std::process::id().to_string().into());
         let path = hidden(&self.dir.join(own).with_extension("snapshot"));
-        remove(&path)?;
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-        remove(&path)?;
-        Ok(file)
+        // Another thread of this process may make one, too.
+        let mut tries = 0..10;
+        loop {
+            remove(&path)?;
+            match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && tries.next().is_some() => {}
+                file => {
+                    remove(&path)?;
+                    return file;
+                }
+            }
+        }
     }
 }
 

@@ -39,7 +39,8 @@ pub(crate) const MAX_TAILS: usize = 16;
 /// Answers requests, one after the other.
 pub(crate) struct Server<A> {
     pub(crate) actions: A,
-    place: Place,
+    /// Where snapshots are made, or why there is no such place.
+    place: Result<Place, String>,
     transfers: Arc<AtomicUsize>,
     tails: Arc<AtomicUsize>,
     asks: Arc<AtomicUsize>,
@@ -57,7 +58,7 @@ enum Reply {
 }
 
 impl<A: Actions> Server<A> {
-    pub(crate) fn new(actions: A, place: Place) -> Self {
+    pub(crate) fn new(actions: A, place: Result<Place, String>) -> Self {
         Server { actions, place, transfers: Arc::default(), tails: Arc::default(), asks: Arc::default() }
     }
 
@@ -195,7 +196,8 @@ impl<A: Actions> Server<A> {
             return Err("several snapshots are on their way already; help: try again later".into());
         };
         let failed = |error: io::Error| format!("cannot take a snapshot: {error}");
-        let mut file = self.place.spool().map_err(failed)?;
+        let place = self.place.as_ref().map_err(|why| format!("cannot take a snapshot: {why}"))?;
+        let mut file = place.spool().map_err(failed)?;
         file.try_clone().and_then(|file| self.actions.snapshot(file)).map_err(failed)?;
         let len = file.stream_position().map_err(failed)?;
         file.rewind().map_err(failed)?;

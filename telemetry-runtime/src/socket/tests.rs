@@ -132,7 +132,7 @@ impl Running {
         let place = Place::at(dir.path().join("sockets")).unwrap();
         let listener = place.enter().unwrap();
         let actions = Fake { changes: Mutex::default(), tails: Mutex::default(), snapshot };
-        let server = Arc::new(Server::new(actions, place));
+        let server = Arc::new(Server::new(actions, Ok(place)));
         let serving = server.clone();
         std::thread::spawn(move || super::accept(&listener, &serving));
         Running { dir, server }

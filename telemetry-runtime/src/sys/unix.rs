@@ -180,3 +180,9 @@ pub(crate) fn random() -> u64 {
     let place = &bytes as *const _ as u64;
     (wall_ns() ^ place.rotate_left(32) ^ u64::from(std::process::id())).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
+
+/// Closes a descriptor whose owner is never dropped, because it belonged to a thread of the parent.
+pub(crate) fn close_shared(owner: &impl std::os::fd::AsRawFd) {
+    // SAFETY: the descriptor is open, and nothing in this process uses it again.
+    unsafe { libc::close(owner.as_raw_fd()) };
+}

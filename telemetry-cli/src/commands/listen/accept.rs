@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::address::Bound;
-use super::connection::receive;
+use super::connection::{Program, receive};
 use super::limits::READ_TIMEOUT;
 use super::places::Place;
 use super::receiver::Receiver;
@@ -20,23 +20,30 @@ impl Receiver {
             Bound::Tcp(listener) => own.accept(|| {
                 let (stream, peer) = listener.accept()?;
                 stream.set_read_timeout(Some(READ_TIMEOUT))?;
-                Ok((stream, format!("tcp:{peer}")))
+                Ok((Program::of(stream), format!("tcp:{peer}")))
             }),
             #[cfg(unix)]
             Bound::Unix(listener, path) => own.accept(|| {
                 let (stream, _) = listener.accept()?;
                 stream.set_read_timeout(Some(READ_TIMEOUT))?;
-                Ok((stream, format!("unix:{}", path.display())))
+                let mut program = Program::of(stream);
+                if own.has_control {
+                    program.control = Some(program.connection.try_clone()?);
+                }
+                Ok((program, format!("unix:{}", path.display())))
             }),
             Bound::Udp(socket) => own.receive_datagrams(&socket),
         })?;
         Ok(())
     }
 
-    fn accept<C: Read + Send + 'static>(self: &Arc<Self>, next: impl Fn() -> io::Result<(C, String)>) {
+    fn accept<C: Read + Send + 'static>(
+        self: &Arc<Self>,
+        next: impl Fn() -> io::Result<(Program<C>, String)>,
+    ) {
         while !self.is_stopping() {
             match next() {
-                Ok((connection, peer)) => self.take(connection, peer),
+                Ok((program, peer)) => self.take(program, peer),
                 Err(error) => {
                     self.with_state(|state| state.tell(format!("cannot accept a connection: {error}")));
                     // This happens, for example, while all file descriptors are in use.
@@ -47,7 +54,7 @@ impl Receiver {
     }
 
     /// Reads a connection on a new thread.
-    fn take(self: &Arc<Self>, connection: impl Read + Send + 'static, peer: String) {
+    fn take(self: &Arc<Self>, program: Program<impl Read + Send + 'static>, peer: String) {
         let Some(place) = self.places.take(Instant::now()) else {
             return self.with_state(|state| {
                 state.refused.connections += 1;
@@ -59,7 +66,7 @@ impl Receiver {
         };
         let open = Open::new(self.clone(), place);
         let thread = std::thread::Builder::new().name("connection".to_owned());
-        let spawned = thread.spawn(move || receive(&open.receiver, &open.place, connection, &peer));
+        let spawned = thread.spawn(move || receive(&open.receiver, &open.place, program, &peer));
         if let Err(error) = spawned {
             self.with_state(|state| {
                 state.refused.connections += 1;

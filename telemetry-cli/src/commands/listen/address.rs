@@ -88,9 +88,16 @@ impl Bound {
     pub(super) fn file(&self) -> RemovedAtEnd {
         match self {
             #[cfg(unix)]
-            Bound::Unix(_, path) => RemovedAtEnd(file_id(path).map(|id| (path.clone(), id))),
+            Bound::Unix(_, path) => RemovedAtEnd::new(path.clone()),
             _ => RemovedAtEnd(None),
         }
+    }
+}
+
+impl RemovedAtEnd {
+    /// Has a file removed at the end.
+    pub(super) fn new(path: PathBuf) -> RemovedAtEnd {
+        RemovedAtEnd(file_id(&path).map(|id| (path, id)))
     }
 }
 
@@ -118,7 +125,7 @@ fn file_id(_: &std::path::Path) -> Option<FileId> {
 
 /// Removes only a socket without a listener, which a killed run left.
 #[cfg(unix)]
-fn remove_stale(path: &std::path::Path) -> io::Result<()> {
+pub(super) fn remove_stale(path: &std::path::Path) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt;
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
     if !is_socket {

@@ -1,6 +1,8 @@
 //! One sender, which is read within the limits of rate, time and length.
 
 use std::io::{self, ErrorKind, Read};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -16,8 +18,31 @@ use super::receiver::Receiver;
 /// block above the limit is skipped to find the next one.
 const MAX_GARBAGE: u64 = MAX_PAYLOAD as u64 + (1 << 20);
 
+/// A program that sends.
+pub(super) struct Program<C> {
+    pub(super) connection: C,
+    /// The connection once more, if the program may be asked.
+    #[cfg(unix)]
+    pub(super) control: Option<UnixStream>,
+}
+
+impl<C> Program<C> {
+    pub(super) fn of(connection: C) -> Program<C> {
+        Program {
+            connection,
+            #[cfg(unix)]
+            control: None,
+        }
+    }
+}
+
 /// Reads blocks to the end of the connection, and stores them.
-pub(super) fn receive(receiver: &Receiver, place: &Place, connection: impl Read + Send, peer: &str) {
+pub(super) fn receive(receiver: &Receiver, place: &Place, program: Program<impl Read + Send>, peer: &str) {
+    #[cfg(unix)]
+    let (mut control, is_controlled) = (program.control, receiver.has_control);
+    #[cfg(unix)]
+    let mut _socket = None;
+    let connection = program.connection;
     let progress = Progress::new();
     let bucket = Bucket::new(receiver.limits.max_rate);
     let metered = Metered { receiver, place, connection, progress: &progress, bucket };
@@ -28,6 +53,10 @@ pub(super) fn receive(receiver: &Receiver, place: &Place, connection: impl Read 
                 progress.took(block.at + block.bytes.len() as u64);
                 place.has_block();
                 receiver.put(&block, peer);
+                #[cfg(unix)]
+                if let Some(program) = control.take() {
+                    _socket = receiver.open_control(block.header.session, program, peer);
+                }
             }
             Ok(Some(Piece::Damage(damage, _))) => {
                 progress.get().consumed = damage.range.end;
@@ -39,6 +68,15 @@ pub(super) fn receive(receiver: &Receiver, place: &Place, connection: impl Read 
                 }
             }
             Ok(None) => return,
+            // It has ended without taking all requests.
+            #[cfg(unix)]
+            Err(error)
+                if is_controlled
+                    && error.kind() == ErrorKind::ConnectionReset
+                    && progress.get().waiting() == 0 =>
+            {
+                return;
+            }
             Err(error) => {
                 return receiver.refuse_rest(progress.get().waiting(), place.is_replaced(), &error, peer);
             }

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +13,8 @@ use telemetry_decode::blocks::{Block, Blocks, Piece};
 use telemetry_decode::completeness::{Cause, Damage};
 use telemetry_format::HeaderError;
 
+#[cfg(unix)]
+use super::control::ControlSocket;
 use super::limits::{Bucket, Limits, READ_TIMEOUT};
 use super::places::Places;
 use super::store::{Refusal, Session, Store, Stored};
@@ -29,6 +33,9 @@ pub(super) struct Receiver {
     state: Mutex<Option<State>>,
     stopping: AtomicBool,
     pub(super) places: Places,
+    /// Programs on Unix sockets get sockets for `telemetry control`.
+    #[cfg(unix)]
+    pub(super) has_control: bool,
     /// Open connections, with those that are being replaced.
     pub(super) connections: AtomicUsize,
 }
@@ -81,7 +88,41 @@ impl Receiver {
             limits,
             state: Mutex::new(Some(state)),
             stopping: AtomicBool::new(false),
+            #[cfg(unix)]
+            has_control: false,
             connections: AtomicUsize::new(0),
+        }
+    }
+
+    /// Sets whether programs on Unix sockets get sockets for `telemetry control`.
+    #[cfg(unix)]
+    pub(super) fn with_control(self, has_control: bool) -> Receiver {
+        Receiver { has_control, ..self }
+    }
+
+    /// Makes the socket by which `telemetry control` reaches the program of a session.
+    #[cfg(unix)]
+    pub(super) fn open_control(
+        &self,
+        session: u64,
+        program: UnixStream,
+        peer: &str,
+    ) -> Option<ControlSocket> {
+        let path = self.state().as_ref()?.store.path(session).with_extension("control");
+        match ControlSocket::open(path.clone(), program) {
+            Ok(socket) => {
+                note(format!(
+                    "{peer}: `telemetry control {}` reaches session {session:016x}",
+                    path.display()
+                ));
+                Some(socket)
+            }
+            Err(error) => {
+                self.with_state(|state| {
+                    state.tell(format!("{peer}: no socket `{}`: {error}", path.display()))
+                });
+                None
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! `listen`, with real sockets on this machine, honest senders and hostile ones.
 #![cfg(unix)]
 
+mod channel;
 mod hostile;
 mod sessions;
 
