@@ -34,7 +34,7 @@ impl Failure {
     pub(super) fn all(events: &[OwnedEvent]) -> Failure {
         let mut lines = Lines::new(events);
         lines.events(0..events.len(), |_| Mark::None);
-        Failure { text: lines.text }
+        Failure { text: lines.text.split_off(usize::from(!events.is_empty())) }
     }
 
     /// No event of this name came.
@@ -76,6 +76,7 @@ impl Failure {
         lines.events(0..from, |index| if before.contains(&index) { Mark::Found } else { Mark::None });
         lines.text.push_str("\n- ");
         lines.columns("", "", "", name);
+        lines.text.truncate(lines.text.trim_end().len());
         lines.events(from..events.len(), |index| match is_close(&events[index]) {
             true => Mark::Wrong,
             false => Mark::None,

@@ -112,6 +112,14 @@ fn an_event_that_should_not_come() {
 }
 
 #[test]
+fn all_events_are_shown() {
+    let text = format!("{:?}", events());
+    assert_eq!(text.lines().count(), 5);
+    assert!(text.lines().next().unwrap().ends_with("Miss     key:7"), "{text}");
+    assert_eq!(format!("{:?}", capture(|| ())), "");
+}
+
+#[test]
 fn a_long_list_is_shortened() {
     let events = capture(|| (0..1000_u64).for_each(|key| cache::hit!(key)));
     let panic = catch_unwind(AssertUnwindSafe(|| _ = events.expect::<Miss>())).unwrap_err();
