@@ -17,7 +17,7 @@ use crate::text::date;
 use crate::text::print::thread_name;
 use crate::text::table::Table;
 use crate::text::{escaped_bytes, grouped, json, number_text, scalar, signed_grouped};
-use telemetry_report::figures::distribution::Summary;
+use telemetry_report::figures::distribution::{Distribution, Summary};
 use telemetry_report::figures::rate::{Counts, Rate, Sparkline};
 use telemetry_report::stats::{Count, EventTally, ParamTally, Tally, Values};
 
@@ -353,19 +353,20 @@ impl RateStats {
 }
 
 fn params_stats(registry: &Registry, params: &[Param], tally: &EventTally) -> Vec<ParamStats> {
-    let of_param = |(param, ParamTally { distribution, values, .. }): (&Param, &ParamTally)| {
+    let of_param = |(param, tally): (&Param, &ParamTally)| {
         let of = |value: Json, text: String, count: u64, total: u64| TopValue {
             value,
             count,
             share: count as f64 / total.max(1) as f64,
             text,
         };
-        let (top, top_error) = match values {
+        let (top, top_error) = match &tally.values {
             Values::None => (Vec::new(), 0),
             Values::Numbers(values) => {
-                let top = values.top(MAX_LISTED).into_iter().map(|(bits, count)| {
+                let (top, all) = tally.top_numbers(values, MAX_LISTED);
+                let top = top.into_iter().map(|(bits, count)| {
                     let (value, text) = scalar::shown(registry, param.sort, bits, None);
-                    of(value, text, count, values.total())
+                    of(value, text, count, all)
                 });
                 (top.collect(), values.error())
             }
@@ -380,7 +381,7 @@ fn params_stats(registry: &Registry, params: &[Param], tally: &EventTally) -> Ve
         ParamStats {
             param: param.name.clone(),
             unit: param.unit.clone(),
-            distribution: distribution.as_ref().map(|distribution| distribution.summary()),
+            distribution: tally.distribution.as_ref().map(Distribution::summary),
             top,
             top_error,
         }

@@ -36,7 +36,7 @@ struct Usual {
 }
 
 /// Numbers below this one have a bucket each.
-const SMALL: u32 = 1 << SMALL_BITS;
+pub const SMALL: u32 = 1 << SMALL_BITS;
 const SMALL_BITS: u32 = 8;
 /// The number of powers of two from [`SMALL`] to 2^31.
 const USUAL_POWERS: usize = (u32::BITS - SMALL_BITS) as usize;
@@ -159,6 +159,12 @@ impl Distribution {
             (first..).zip(buckets.iter().map(|bucket| bucket.count))
         });
         of_power.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Returns the whole numbers below [`SMALL`] with their counts, which are exact.
+    pub fn small(&self) -> impl Iterator<Item = (u64, u64)> + Clone {
+        let counts = self.usual.small.iter().flat_map(|small| small.iter().copied());
+        (0..).zip(counts).filter(|(_, count)| *count > 0)
     }
 
     /// Returns a number of each bucket that has some, in order, and their counts. The number is the

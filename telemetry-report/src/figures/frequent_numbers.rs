@@ -16,11 +16,19 @@ const MIN_PLACES: usize = 16;
 pub struct FrequentNumbers {
     /// Its length is a power of two, or 0. A number is at the place of its hash, or behind it.
     places: Vec<Place>,
+    /// Numbers that came after those in the table, each higher than all before it, so each is new.
+    /// New addresses are often such. A search of the table would cost more than the rest of `add`.
+    /// The count of each is 1.
+    rising: Vec<u64>,
+    /// The highest number; 0 without numbers.
+    highest: u64,
     /// The hash of a number is its product with a constant, shifted right by this.
     shift: u32,
+    /// How many numbers are in the table.
     used: usize,
     /// The most numbers in a table of this length.
     most: usize,
+    /// How many numbers were counted, without `rising`.
     total: u64,
     /// Each count may be too low by this.
     error: u64,
@@ -41,7 +49,18 @@ impl FrequentNumbers {
     /// Counts a number.
     #[inline]
     pub fn add(&mut self, number: u64) {
+        if number > self.highest && self.used + self.rising.len() < MAX_VALUES {
+            self.rising.push(number);
+            self.highest = number;
+            return;
+        }
         self.total += 1;
+        if !self.rising.is_empty() {
+            if number > self.highest {
+                return self.add_beyond(number);
+            }
+            self.settle();
+        }
         let mut at = self.hash(number);
         while let Some(place) = self.places.get_mut(at) {
             if place.count == 0 {
@@ -70,14 +89,28 @@ impl FrequentNumbers {
         (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
+    /// Puts the rising numbers into the table.
+    #[inline(never)]
+    fn settle(&mut self) {
+        let mut rising = std::mem::take(&mut self.rising);
+        self.total += rising.len() as u64;
+        let all = self.used + rising.len();
+        if all > self.most {
+            self.rebuild((2 * all).next_power_of_two().clamp(MIN_PLACES, MAX_PLACES));
+        }
+        let count = self.error + 1;
+        rising.drain(..).for_each(|number| self.put(Place { number, count }));
+        self.rising = rising;
+    }
+
     /// Adds a number that is not in the table, which is full.
     #[inline]
     fn add_beyond(&mut self, number: u64) {
-        if self.used == MAX_VALUES {
+        if self.used + self.rising.len() == MAX_VALUES {
             // Makes room for the new number by subtracting one from each count.
             self.error += 1;
-            if self.error >= self.least {
-                self.rebuild(self.places.len());
+            if self.error >= self.least || !self.rising.is_empty() {
+                self.rebuild(self.places.len().max(MIN_PLACES));
             }
             return;
         }
@@ -94,11 +127,15 @@ impl FrequentNumbers {
         if self.has_repeats || self.error < self.least {
             kept.extend(self.places.iter().filter(|place| place.count > self.error));
         }
-        self.places.fill(Place::default());
+        if self.used > 0 {
+            self.places.fill(Place::default());
+        }
+        self.total += self.rising.len() as u64;
+        self.rising.clear();
         self.places.resize(len, Place::default());
         self.shift = u64::BITS - len.ilog2();
         self.most = (len / 2).min(MAX_VALUES);
-        (self.used, self.least) = (0, u64::MAX);
+        (self.used, self.least, self.highest) = (0, u64::MAX, 0);
         self.has_repeats = !kept.is_empty();
         kept.into_iter().for_each(|place| self.put(place));
     }
@@ -112,6 +149,7 @@ impl FrequentNumbers {
         self.places[at] = new;
         self.used += 1;
         self.least = self.least.min(new.count);
+        self.highest = self.highest.max(new.number);
     }
 
     /// Adds the counts of others, whose values came after these. The error is still at most a
@@ -123,12 +161,12 @@ impl FrequentNumbers {
         }
         let taken = excess(counts.values().copied());
         counts.retain(|_, count| *count > taken);
-        self.total += other.total;
+        let total = self.total() + other.total();
         self.error += other.error + taken;
         let len = (2 * counts.len()).next_power_of_two().clamp(MIN_PLACES, MAX_PLACES);
         self.places.clear();
         self.rebuild(len);
-        self.has_repeats = true;
+        (self.total, self.has_repeats) = (total, true);
         // A count is kept plus the error.
         let more = self.error - taken;
         counts.into_iter().for_each(|(number, count)| self.put(Place { number, count: count + more }));
@@ -136,7 +174,7 @@ impl FrequentNumbers {
 
     /// Returns the number of values that were counted.
     pub fn total(&self) -> u64 {
-        self.total
+        self.total + self.rising.len() as u64
     }
 
     /// Returns the amount by which a count may be too low. 0 means that all counts are exact.
@@ -147,16 +185,22 @@ impl FrequentNumbers {
     /// Returns the most frequent numbers and their counts.
     pub fn top(&self, most: usize) -> Vec<(u64, u64)> {
         let mut all = self.counts();
-        all.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
-        all.truncate(most);
+        most_frequent(&mut all, most);
         all
     }
 
     /// Returns all numbers in the table with their counts.
     fn counts(&self) -> Vec<(u64, u64)> {
         let used = self.places.iter().filter(|place| place.count > 0);
-        used.map(|place| (place.number, place.count - self.error)).collect()
+        let used = used.map(|place| (place.number, place.count - self.error));
+        used.chain(self.rising.iter().map(|number| (*number, 1))).collect()
     }
+}
+
+/// Keeps the numbers with the highest counts, in that order.
+pub fn most_frequent(numbers: &mut Vec<(u64, u64)>, most: usize) {
+    numbers.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
+    numbers.truncate(most);
 }
 
 #[cfg(test)]
@@ -193,6 +237,11 @@ mod tests {
         check((0..10_000).map(|number| number % 999));
         check((0..100_000).map(|number| if number % 10 == 3 { u64::MAX } else { number }));
         check((0..50_000).map(|number| (number % 1500) << 20));
+        // Rising numbers, alone, with gaps in their order, and with one that comes again.
+        check(0..100_000);
+        check((0..100_000).map(|number| number + number % 700 / 699 * 50));
+        check((0..100_000).map(|number| if number % 2500 > 2400 { number - 1 } else { number }));
+        check((0..100_000).map(|number| if number % 97 == 3 { 1 } else { number }));
         check((0..50_000).map(|number| number * number % 3001 % (1 + number % 1700)));
         // The inverse of the constant, so all hashes are equal.
         check((0..3000_u64).map(|number| number.wrapping_mul(0xf1de_83e1_9937_733d)));

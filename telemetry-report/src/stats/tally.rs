@@ -6,9 +6,9 @@ use telemetry_decode::rows::Row;
 use telemetry_decode::{Event, EventBatch, Value};
 use telemetry_schema::{Param, Registry, Sort};
 
-use crate::figures::distribution::Distribution;
+use crate::figures::distribution::{Distribution, SMALL};
 use crate::figures::frequent::Frequent;
-use crate::figures::frequent_numbers::FrequentNumbers;
+use crate::figures::frequent_numbers::{FrequentNumbers, most_frequent};
 use crate::figures::keyed::PerEvent;
 use crate::figures::rate::Rate;
 
@@ -72,7 +72,7 @@ enum Form {
 pub enum Values {
     /// Floats and arrays are not counted by value.
     None,
-    /// The bits of numbers.
+    /// The bits of numbers, without those that the distribution counts exactly.
     Numbers(FrequentNumbers),
     Strings(Frequent<Box<[u8]>>),
 }
@@ -95,14 +95,23 @@ impl Tally {
         // Events that inherit their times have the same.
         let mut ticks = session.clock.start_ticks();
         let mut times = (0, 0_i64.saturating_add_unsigned(start));
-        for row in batch.rows() {
-            if row.ticks != ticks {
-                let time_ns = session.clock.ns(row.ticks);
-                (ticks, times) = (row.ticks, (time_ns, time_ns.saturating_add_unsigned(start)));
-            }
-            let index = row.index as usize;
+        let mut rows = batch.rows();
+        let mut next = rows.next();
+        while let Some(first) = next {
+            // The events that follow are often of the same type.
+            let index = first.index as usize;
             let of_event = of_registry[index].get_or_insert_with(|| EventTally::new(&known.registry, index));
-            of_event.add(batch, &row, times, counts.of(index));
+            let of_lane = counts.of(index);
+            let mut count = *of_lane;
+            while let Some(row) = next.filter(|row| row.index == first.index) {
+                if row.ticks != ticks {
+                    let time_ns = session.clock.ns(row.ticks);
+                    (ticks, times) = (row.ticks, (time_ns, time_ns.saturating_add_unsigned(start)));
+                }
+                of_event.add(batch, &row, times, &mut count);
+                next = rows.next();
+            }
+            *of_lane = count;
         }
     }
 
@@ -258,6 +267,17 @@ impl ParamTally {
         }
     }
 
+    /// Returns the bits of the most frequent numbers with their counts, and the number of all
+    /// values.
+    pub fn top_numbers(&self, values: &FrequentNumbers, most: usize) -> (Vec<(u64, u64)>, u64) {
+        let mut top = values.top(most);
+        let small = self.distribution.iter().flat_map(Distribution::small);
+        let all = values.total() + small.clone().map(|(_, count)| count).sum::<u64>();
+        top.extend(small);
+        most_frequent(&mut top, most);
+        (top, all)
+    }
+
     fn merge(&mut self, later: ParamTally) {
         if let (Some(known), Some(later)) = (&mut self.distribution, &later.distribution) {
             known.merge(later);
@@ -274,21 +294,17 @@ impl ParamTally {
     fn add<'a>(&mut self, batch: &EventBatch<'a>, row: &Row<'a>, index: usize) {
         let bits = match self.form {
             Form::Other => return self.add_other(&batch.event(row), index),
-            Form::Unsigned => {
-                let bits = row.bits(index);
-                if let Some(distribution) = &mut self.distribution {
-                    distribution.add_unsigned(bits);
-                }
-                bits
-            }
-            Form::Signed => {
-                let bits = row.bits(index);
-                if let Some(distribution) = &mut self.distribution {
-                    distribution.add_signed(bits as i64);
-                }
-                bits
-            }
+            Form::Unsigned | Form::Signed => row.bits(index),
         };
+        if let Some(distribution) = &mut self.distribution {
+            match self.form {
+                Form::Signed => distribution.add_signed(bits as i64),
+                Form::Unsigned | Form::Other => distribution.add_unsigned(bits),
+            }
+            if bits < SMALL.into() {
+                return;
+            }
+        }
         if let Values::Numbers(values) = &mut self.values {
             values.add(bits);
         }
