@@ -1,7 +1,8 @@
 /* The runtime of telemetry for C and C++, and for debuggers.
  *
  * The headers of `telemetry c` have the events of a program. This one has everything else: control,
- * the flight recorder, snapshots, tracebacks, triggers, labels, marks and messages. It needs C99 or C++11.
+ * the flight recorder, snapshots, tracebacks, triggers, labels, marks, requests and messages. It needs C99
+ * or C++11.
  *
  * Every program that links the Rust crate `telemetry` contains these functions, once its runtime
  * can start, whether or not anything calls them. A debugger cannot find them by name in a stripped
@@ -101,6 +102,19 @@ void telemetry_label(const void *address, telemetry_label_t label);
  * on unless it is switched off by this name. Every tool shows it, and pictures draw it as a line with the text.
  * The text is kept as a label, truncated as by telemetry_intern. A null pointer marks nothing. */
 void telemetry_mark(const char *text, size_t length);
+
+/* Answers a request: what follows its name, or an empty text, which ends in NUL. The answer is a
+ * text of UTF-8 that ends in NUL, or has all of the size bytes, which are 65536 and zero at first. If
+ * this returns 0, it is the answer. If not, its first 1024 characters are the reason for none. */
+typedef int telemetry_answer(void *context, const char *text, char *answer, size_t size);
+
+/* Has a function answer requests of a name: 1 to 64 letters, digits, `.`, `-` and `_` of ASCII. The user
+ * asks with `telemetry control PROCESS --ask "NAME TEXT"`. The function runs in a thread of its own, and
+ * up to four at once, so it must be safe to call from any thread, as long as the program runs. A later call
+ * with the same name replaces it; a call of the earlier one may still run. Returns 0, or an error number:
+ * EINVAL for null and for another name; ENOMEM if there are 64 other names already; EBUSY in a child whose
+ * parent was in this function when it forked. */
+int telemetry_on_request(const char *name, telemetry_answer *answer, void *context);
 
 /* Adds a trigger: a condition, a colon with a space behind it, and an action, as docs/triggers.md
  * describes them, such as "Evicted.size > 1M: snapshot big.tel". Returns a number that is not 0. If

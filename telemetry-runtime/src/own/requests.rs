@@ -17,6 +17,8 @@ static REQUESTS: Mutex<BTreeMap<String, Arc<Answer>>> = Mutex::new(BTreeMap::new
 /// Maximum number of requests, and length of a name in bytes.
 const MAX_REQUESTS: usize = 64;
 const MAX_NAME: usize = 64;
+/// Maximum number of bytes in an answer.
+pub(crate) const MAX_ANSWER: usize = 64 << 10;
 
 /// How long the lock is waited for. In the child of a fork, its owner may not exist.
 const TIMEOUT: Duration = Duration::from_secs(1);

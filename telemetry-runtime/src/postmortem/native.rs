@@ -1,23 +1,24 @@
 //! The runtime's functions for programs in C that are more than a debugger needs: the flight
-//! recorder's switches, snapshots, tracebacks, triggers, labels and marks.
+//! recorder's switches, snapshots, tracebacks, triggers, labels, marks and requests.
 //!
 //! `include/telemetry.h` describes them. [`keep`] makes the linker keep them, as in `debugger`.
 #![allow(unsafe_code)]
 
 use core::ffi::{c_char, c_int, c_void};
 use core::fmt::Write;
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
 
 use telemetry_format::Label;
 
 use crate::control::switches::Mask;
 use crate::drain::passes as drain;
 use crate::model::given;
+use crate::own::requests::{self, MAX_ANSWER, RequestError};
 use crate::own::{labels, marks, switches};
 use crate::postmortem::debugger::{change, copy};
 use crate::postmortem::traceback::Traceback;
 use crate::sys::c_text::text;
-use crate::sys::errno::{INVALID, IO};
+use crate::sys::errno::{BUSY, INVALID, IO, NO_MEMORY};
 use crate::triggers::list as triggers;
 
 /// The number of bytes of a string that gets a label, and of one character more. By that, a longer
@@ -42,6 +43,7 @@ pub(crate) fn keep() {
     black_box(telemetry_intern as *const ());
     black_box(telemetry_label as *const ());
     black_box(telemetry_mark as *const ());
+    black_box(telemetry_on_request as *const ());
     black_box(telemetry_trigger_add as *const ());
     black_box(telemetry_trigger_remove as *const ());
 }
@@ -140,6 +142,60 @@ unsafe fn label_text<'t>(at: *const u8, len: usize) -> Option<&'t str> {
     // SAFETY: by the contract of this function.
     let (text, _) = unsafe { given::text::<MAX_LABEL>(at, len) };
     (!at.is_null() && len <= isize::MAX as usize).then_some(text)
+}
+
+/// A function in C that answers a request. It writes the answer, or the reason for none.
+type Answer = unsafe extern "C" fn(*mut c_void, *const c_char, *mut c_char, usize) -> c_int;
+
+/// What a program in C gives with such a function.
+struct Context(*mut c_void);
+
+// SAFETY: only the function gets the pointer, and the program knows that threads call it.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// Calls a function, and returns its text.
+    ///
+    /// # Safety
+    /// The function must be one that `telemetry_on_request` accepts, for this context.
+    unsafe fn answer(&self, answer: Answer, text: &str) -> Result<String, String> {
+        let text = CString::new(text).map_err(|_| "found NUL, expected a line of text".to_owned())?;
+        let mut buffer = vec![0_u8; MAX_ANSWER];
+        // SAFETY: by the contract of this function. The text ends in NUL, and the buffer has the
+        // size.
+        let failed = unsafe { answer(self.0, text.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len()) };
+        let len = buffer.iter().position(|byte| *byte == 0).unwrap_or(buffer.len());
+        let mut text = String::from_utf8_lossy(&buffer[..len]).into_owned();
+        // Characters that stand for other bytes are longer than those.
+        text.truncate(text.floor_char_boundary(MAX_ANSWER));
+        if failed == 0 { Ok(text) } else { Err(text) }
+    }
+}
+
+/// Has a function answer requests of a name. Returns 0 or an error number.
+///
+/// # Safety
+/// `name` must be null or end in NUL. `answer` must be null, or a function that any thread may call
+/// with `context`, at any time from now on.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn telemetry_on_request(
+    name: *const c_char,
+    answer: Option<Answer>,
+    context: *mut c_void,
+) -> c_int {
+    // SAFETY: by the contract of this function.
+    let name = unsafe { text(name) }.and_then(|name| name.to_str().ok());
+    let (Some(name), Some(answer)) = (name, answer) else { return INVALID };
+    let context = Context(context);
+    // SAFETY: by the contract of this function.
+    match requests::on_request(name, move |text| unsafe { context.answer(answer, text) }) {
+        Ok(()) => 0,
+        Err(RequestError::Name) => INVALID,
+        Err(RequestError::TooMany) => NO_MEMORY,
+        Err(RequestError::Busy) => BUSY,
+    }
 }
 
 /// Adds a trigger. Returns its number, or 0 and the reason as text, as far as there is room.

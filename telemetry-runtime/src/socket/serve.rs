@@ -20,7 +20,7 @@ use super::request::{LIMIT, Request};
 use super::seat::Seat;
 use crate::control::switches::Mask;
 use crate::memory::facts::Quoted;
-use crate::own::requests::Answer;
+use crate::own::requests::{Answer, MAX_ANSWER};
 use crate::sys::atomic::AtomicUsize;
 
 /// How long a client may take to send a request, and then to read the answer, or each piece of a
@@ -28,9 +28,8 @@ use crate::sys::atomic::AtomicUsize;
 pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of snapshots that are sent to clients at a time.
 const MAX_TRANSFERS: usize = 4;
-/// Maximum number of requests that the program answers at a time, and of bytes in an answer.
+/// Maximum number of requests that the program answers at a time.
 pub(crate) const MAX_ASKS: usize = 4;
-const MAX_ANSWER: usize = 64 << 10;
 /// Maximum number of characters of the program's own errors.
 const MAX_ERROR: usize = 1024;
 /// Maximum number of clients that follow the process at a time.
