@@ -2,10 +2,12 @@
 //!
 //! May use `segment`. It never looks into a segment.
 
+mod error;
 mod objects;
 mod open;
 pub(crate) mod secrets;
 mod segments;
 
+pub use error::StoreError;
 pub use objects::Tagged;
-pub use segments::{Put, Store, StoreError};
+pub use segments::{Put, Store};

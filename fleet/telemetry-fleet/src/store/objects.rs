@@ -3,7 +3,8 @@
 use futures_util::TryStreamExt;
 use object_store::{Error, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 
-use crate::store::segments::{Store, StoreError, TRIES, create};
+use crate::store::error::StoreError;
+use crate::store::segments::{Store, TRIES, create};
 
 /// The bytes of an object, and the state of the store that they are of.
 #[derive(Debug, Clone)]
@@ -75,7 +76,7 @@ impl Store {
                 Err(error) => return Err(self.wrong(&format!("cannot read `{name}`"), &error)),
             }
         }
-        Err(StoreError(format!("{}: `{name}` is refused, but there is no such object", self.url)))
+        Err(StoreError::new(format!("{}: `{name}` is refused, but there is no such object", self.url)))
     }
 
     /// Replaces an object that has not changed since it was read. Returns false if it has.

@@ -8,7 +8,7 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use url::Url;
 
-use crate::store::StoreError;
+use crate::store::error::StoreError;
 use crate::store::secrets;
 
 /// What an address leads to.

@@ -1,6 +1,5 @@
 //! Writing of segments, each once.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutP
 use url::Url;
 
 use crate::segment::SegmentName;
+use crate::store::error::StoreError;
 use crate::store::open::{Opened, open};
 use crate::store::secrets;
 
@@ -37,24 +37,6 @@ pub enum Put {
     Differs,
     /// The collector does not take it as a segment: why.
     Refused(String),
-}
-
-/// Why a store cannot be used.
-#[derive(Debug)]
-pub struct StoreError(pub(super) String);
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for StoreError {}
-
-impl StoreError {
-    pub(crate) fn new(text: String) -> StoreError {
-        StoreError(text)
-    }
 }
 
 /// How often a write is tried that the store refuses although it has no such object.
@@ -94,7 +76,7 @@ impl Store {
                 removed.map_err(|error| self.wrong("cannot delete in it", &error))
             }
             Err(error) => Err(self.wrong("cannot write to it", &error)),
-            Ok(_) => Err(StoreError(format!(
+            Ok(_) => Err(StoreError::new(format!(
                 "{}: the store overwrites objects although it is told not to, so segments could be lost; \
                  expected a store with conditional writes (If-None-Match)",
                 self.url
@@ -116,7 +98,7 @@ impl Store {
     /// Those of the store and of the file.
     pub async fn put(&self, name: &SegmentName, path: &Path) -> Result<Put, StoreError> {
         let bytes =
-            std::fs::read(path).map_err(|error| StoreError(format!("{}: {error}", path.display())))?;
+            std::fs::read(path).map_err(|error| StoreError::new(format!("{}: {error}", path.display())))?;
         let bytes = object_store::PutPayload::from(bytes);
         let key = self.key(&name.to_string());
         for _ in 0..TRIES {
@@ -133,7 +115,7 @@ impl Store {
                 Err(error) => return Err(self.wrong("cannot read in it", &error)),
             }
         }
-        Err(StoreError(format!("{}: `{name}` is refused, but there is no such object", self.url)))
+        Err(StoreError::new(format!("{}: `{name}` is refused, but there is no such object", self.url)))
     }
 
     /// Returns the directory that is the store, if it is one.
@@ -151,7 +133,7 @@ impl Store {
         let (to, file, root) = (dir.join(name.to_string()), file.to_owned(), dir.clone());
         let linked = tokio::task::spawn_blocking(move || link(&root, &to, &file)).await;
         let linked = linked.unwrap_or_else(|error| Err(io::Error::other(error)));
-        linked.map_err(|error| StoreError(format!("{}: cannot write to it: {error}", self.url)))
+        linked.map_err(|error| StoreError::new(format!("{}: cannot write to it: {error}", self.url)))
     }
 
     /// Says whether there is an object, and whether it has these bytes.
@@ -170,7 +152,7 @@ impl Store {
     }
 
     pub(super) fn wrong(&self, what: &str, error: &Error) -> StoreError {
-        StoreError(secrets::hide(&format!("{}: {what}: {error}", self.url)))
+        StoreError::new(secrets::hide(&format!("{}: {what}: {error}", self.url)))
     }
 }
 
