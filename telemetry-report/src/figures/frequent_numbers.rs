@@ -17,8 +17,7 @@ pub struct FrequentNumbers {
     /// Its length is a power of two, or 0. A number is at the place of its hash, or behind it.
     places: Vec<Place>,
     /// Numbers that came after those in the table, each higher than all before it, so each is new.
-    /// New addresses are often such. A search of the table would cost more than the rest of `add`.
-    /// The count of each is 1.
+    /// New addresses are often such, and need no search of the table. The count of each is 1.
     rising: Vec<u64>,
     /// The highest number; 0 without numbers.
     highest: u64,
