@@ -3,6 +3,8 @@
 //! The command `telemetry report` writes the file. Its commands `stats` and `spans` show the same
 //! summaries as text.
 
+#[doc(hidden)]
+pub mod census;
 mod document;
 #[doc(hidden)]
 pub mod figures;

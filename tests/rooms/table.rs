@@ -105,7 +105,8 @@ const REPORT: &[Room] = &[
     ("stats", &["figures"]),
     ("spans", &["figures"]),
     ("stacks", &["stats"]),
-    ("gather", &["figures", "stats", "spans", "stacks"]),
+    ("census", &[]),
+    ("gather", &["figures", "stats", "spans", "stacks", "census"]),
     ("document", ALL),
     ("page", ALL),
 ];

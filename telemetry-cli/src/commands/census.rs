@@ -1,11 +1,10 @@
 //! `telemetry census`: how much there was of each class, by the marks `census`.
 
-mod counted;
 mod shown;
 
 use telemetry_decode::{Order, Registry};
+use telemetry_report::census::Counted;
 
-use self::counted::Counted;
 use self::shown::{CSV_HEAD, Shown, append_csv};
 use crate::input::events::EventArgs;
 use crate::term::ended::{Context, Ended, Run};
@@ -54,7 +53,7 @@ impl Run for Args {
         }
         opened.append_batches(&mut output, |out, batch| {
             for event in batch.iter() {
-                if let Some(whole) = counted.take(&event).filter(|_| self.csv) {
+                if let Some((_, whole)) = counted.take(&event).filter(|_| self.csv) {
                     append_csv(out, &whole);
                 }
             }

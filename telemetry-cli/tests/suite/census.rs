@@ -7,7 +7,7 @@ use crate::run::Folder;
 use crate::streams::{begun, gc};
 
 /// A log with an event of each type.
-const GHC: &[u8] = include_bytes!("../../../fuzz/seeds/ghc/every-type");
+pub(crate) const GHC: &[u8] = include_bytes!("../../../fuzz/seeds/ghc/every-type");
 const REGISTRY: &str = include_str!("../data/ranges.toml");
 
 #[derive(Clone, Copy)]
@@ -56,6 +56,23 @@ pub(crate) fn sound() -> Vec<u8> {
         (1, Row("table, \"weak\"", 700)),
         (1, End),
     ])
+}
+
+/// Makes a number of censuses, each with a number of classes. The amounts differ in each.
+pub(crate) fn long(censuses: u64, classes: u64) -> Vec<u8> {
+    let registry = telemetry_schema::parse(REGISTRY).unwrap();
+    let (mut writer, lane) = begun(7, 1_795_240_051_000_000_000, "heap", &registry);
+    for census in 0..censuses {
+        let now = (census + 1) * 1000;
+        writer.event(lane, 10, now, &[]).unwrap();
+        for class in 0..classes {
+            let name = format!("class {class}");
+            let amount = Value::Unsigned((census * 7 + class * 5) % 100);
+            writer.event(lane, 11, now + class, &[Value::String(RawStr(name.as_bytes())), amount]).unwrap();
+        }
+        writer.event(lane, 12, now + classes, &[]).unwrap();
+    }
+    writer.finish().unwrap()
 }
 
 #[test]

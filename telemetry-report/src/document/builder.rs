@@ -9,7 +9,7 @@ use super::forms::{CountsForm, Document, MarkForm, RateForm, SampleForm};
 use super::room::Room;
 use super::source::Source;
 use super::texts::{Texts, cut};
-use super::{losses, memory, spans, trim};
+use super::{census, losses, memory, spans, trim};
 use crate::gather::axis::{INTERVALS, Series};
 use crate::gather::gatherer::Gatherer;
 use crate::gather::marks::Marks;
@@ -84,6 +84,7 @@ impl Document {
             durations: spans::durations(&source),
             values: spans::values(&source),
             memory: memory::memory(&source),
+            censuses: census::censuses(&source)?,
             pauses: spans::pauses(&source, &mut texts),
             flames: spans::flames(&source, &mut texts),
             sample: source.sample(),
@@ -170,6 +171,7 @@ impl Source<'_> {
                 self.gathered.stacks.dropped
             ));
         }
+        notes.extend(census::notes(self.gathered));
         if self.gathered.flames.dropped > 0 {
             notes.push(format!(
                 "{} spans are not in the flame graphs: there are too many different paths.",

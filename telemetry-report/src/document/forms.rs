@@ -30,6 +30,7 @@ pub(crate) struct Document {
     pub(super) durations: Vec<SpanHeatForm>,
     pub(super) values: Vec<ValueHeatForm>,
     pub(super) memory: Option<MemoryForm>,
+    pub(super) censuses: Vec<CensusForm>,
     pub(super) pauses: Option<PausesForm>,
     pub(super) flames: Vec<FlameForm>,
     pub(super) sample: Vec<SampleForm>,
@@ -217,6 +218,16 @@ pub(super) struct MemoryGroupForm {
     pub(super) live_blocks: Vec<i64>,
     pub(super) left_bytes: i64,
     pub(super) left_blocks: i64,
+}
+
+#[derive(Serialize)]
+pub(super) struct CensusForm {
+    #[serde(flatten)]
+    pub(super) shape: Json,
+    pub(super) every: u64,
+    pub(super) at: Vec<Ns>,
+    pub(super) amounts: Vec<Vec<u64>>,
+    pub(super) others_amounts: Vec<u64>,
 }
 
 #[derive(Serialize, Default)]

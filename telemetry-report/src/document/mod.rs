@@ -1,10 +1,11 @@
 //! The document in the page: everything that its pictures and tables show.
 //!
-//! It may use `figures`, `stats`, `spans` and `gather`. It never reads an input. The file
+//! It may use `figures`, `stats`, `spans`, `census` and `gather`. It never reads an input. The file
 //! `web/src/document.ts` describes the same document for the page.
 
 pub(crate) mod against;
 pub(crate) mod builder;
+mod census;
 pub(crate) mod forms;
 mod losses;
 mod memory;

@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 use telemetry_decode::{Event, Events, Value};
 
 use super::axis::Axis;
+use super::census::Censuses;
 use super::durations::Durations;
 use super::flames::Flames;
 use super::lanes::{Kept, Lanes};
@@ -50,6 +51,7 @@ pub struct Gatherer {
     pub(crate) samples: Samples,
     pub(crate) marks: Marks,
     pub(crate) memory: Memory,
+    pub(crate) censuses: Censuses,
     pub(crate) stacks: Stacks,
     pub(crate) lanes: Lanes,
     pub(crate) durations: Durations,
@@ -86,6 +88,7 @@ impl Default for Gatherer {
             samples: Samples::default(),
             marks: Marks::default(),
             memory: Memory::default(),
+            censuses: Censuses::default(),
             stacks: Stacks::default(),
             lanes: Lanes::default(),
             durations: Durations::default(),
@@ -134,6 +137,7 @@ impl Gatherer {
         self.samples.add(number, moment, thread, event);
         self.marks.take(moment, thread, event);
         self.memory.take(number, moment, at, event);
+        self.censuses.take(event);
         self.stacks.take(number, thread, at, event);
         if self.pairing.take(event, &mut self.found) {
             self.note_cause(event);
@@ -157,6 +161,7 @@ impl Gatherer {
         self.settle_found(events);
         self.lanes.limit();
         self.samples.limit();
+        self.censuses.finish();
         self.pauses = std::mem::take(&mut self.pauses).finish();
     }
 

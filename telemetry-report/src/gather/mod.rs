@@ -1,9 +1,10 @@
 //! The summaries of a page, gathered in one pass over events by time.
 //!
-//! It may use `figures`, `stats` and `spans`. Its memory never grows with the number of events:
-//! each table has a maximum, and keeps less detail beyond it.
+//! It may use `figures`, `stats`, `spans`, `stacks` and `census`. Its memory never grows with the
+//! number of events: each table has a maximum, and keeps less detail beyond it.
 
 pub(crate) mod axis;
+pub(crate) mod census;
 pub(crate) mod durations;
 pub(crate) mod flames;
 pub(crate) mod gatherer;

@@ -45,6 +45,8 @@ export interface Report {
   durations: SpanHeat[];
   values: ValueHeat[];
   memory: Memory | null;
+  /** By the first of each; one for each session. */
+  censuses: Census[];
   /** Null if no span is a pause. */
   pauses: Pauses | null;
   flames: Flame[];
@@ -304,6 +306,44 @@ export interface MemoryGroup {
   /** Never freed. */
   left_bytes: number;
   left_blocks: number;
+}
+
+/**
+ * How much there was of each class, over time: an element of `censuses` of `telemetry census --json`, with the
+ * amounts.
+ */
+export interface Census {
+  /** What is counted: `heap`. */
+  census: string;
+  registry: string;
+  /** 16 hexadecimal digits. */
+  session: string;
+  /** Of the amounts; may be empty. */
+  unit: string;
+  /** The number of all censuses. */
+  count: Whole;
+  /** Those with most first. */
+  classes: CensusClass[];
+  /** All that are not listed. */
+  others: CensusClass | null;
+  total: CensusClass;
+  /** One of this many is in `at`; 1: all. */
+  every: number;
+  /** The times of censuses, in order. */
+  at: Ns[];
+  /** By class, then by census. */
+  amounts: number[][];
+  others_amounts: number[];
+}
+
+export interface CensusClass {
+  class: string;
+  mean: Whole;
+  /** Null of others. */
+  most: Whole | null;
+  /** Since the session's start. */
+  most_at_ns: Whole | null;
+  last: Whole;
 }
 
 /** Spans that stop the program, by begin; lists of equal length. */

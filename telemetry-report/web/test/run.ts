@@ -313,6 +313,7 @@ export class Run {
       durations: [],
       values: [],
       memory: null,
+      censuses: [],
       pauses: null,
       flames: [],
       sample: [],

@@ -4,6 +4,7 @@ import type { Report } from "../src/document";
 import { against } from "./against";
 import { random } from "./figures";
 import { grown } from "./grown";
+import { censusOf } from "./heap";
 import { Run } from "./run";
 
 const MS = 1e6;
@@ -313,3 +314,12 @@ Object.assign(SAMPLES, {
   compared_apart: () => ({ ...SAMPLES.gcbench(), against: against(SAMPLES.gcbench(), 0) }),
   compared_empty: () => ({ ...SAMPLES.empty(), against: against(SAMPLES.slow(), 2, true) }),
 });
+SAMPLES.census = () => {
+  const report = SAMPLES.gcbench();
+  const censuses = [
+    censusOf(report, 200, 120, "heap", 2),
+    censusOf(report, 3, 3, "entries"),
+    censusOf(report, 4, 1, "once"),
+  ];
+  return { ...report, censuses };
+};

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Report } from "../src/document";
 import { barsOf, spreadOfNumbers } from "../src/heat";
 import { barAxis, logAxis, roundSizes, tidy } from "../src/tabs/axes";
+import { partsOf } from "../src/tabs/census";
 import { lossNote, selfTimes } from "../src/tabs/common";
 import { foundRows, rowsOf } from "../src/tabs/rows";
 import { heatsOf, spanRows } from "../src/tabs/spans";
@@ -141,6 +142,17 @@ test("only spans whose kind lost events are marked", () => {
     lossNote(report.losses),
     /^1,230 events of this range are missing \(1,230 pool full\)\. Figures with ≥/,
   );
+});
+
+test("the parts of a census add up to the whole", () => {
+  for (const census of SAMPLES.census().censuses) {
+    const parts = partsOf(census);
+    assert.ok(parts.length <= 9 && new Set(parts.map((part) => part.color)).size === parts.length);
+    const sums = census.at.map((_, i) => parts.reduce((sum, part) => sum + part.values[i], 0));
+    assert.equal(Math.max(...sums), census.total.most);
+    assert.equal(sums.at(-1), census.total.last);
+    assert.equal(parts.at(-1)!.name === "others", census.classes.length > 8);
+  }
 });
 
 test("values that occur once are frequent only among few", () => {

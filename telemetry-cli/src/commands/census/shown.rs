@@ -1,11 +1,10 @@
 //! Censuses as text, JSON and CSV.
 
-use std::cmp::Reverse;
 use std::io::Write;
 
 use serde::Serialize;
+use telemetry_report::census::{Counted, Shape, Whole};
 
-use super::counted::{Amounts, Counted, OTHERS, Series, Whole};
 use crate::input::verdict::Verdict;
 use crate::text::table::Table;
 use crate::text::{csv, escaped_text, grouped, signed_grouped};
@@ -19,30 +18,6 @@ pub(super) struct Shown<'a> {
     version: u32,
     censuses: Vec<Shape>,
     completeness: &'a Verdict,
-}
-
-#[derive(Serialize)]
-struct Shape {
-    census: String,
-    registry: String,
-    session: String,
-    unit: String,
-    count: u64,
-    /// Those with most first.
-    classes: Vec<Class>,
-    /// All that are not listed.
-    others: Option<Class>,
-    total: Class,
-}
-
-#[derive(Serialize)]
-struct Class {
-    class: String,
-    mean: u64,
-    /// Unknown of others: the sums of their amounts at each time are not kept.
-    most: Option<u64>,
-    most_at_ns: Option<i64>,
-    last: u64,
 }
 
 impl<'a> Shown<'a> {
@@ -73,47 +48,6 @@ impl<'a> Shown<'a> {
                 table.row([escaped_text(&class.class)].into_iter().chain(numbers));
             }
             table.append(out, 0);
-        }
-    }
-}
-
-impl Shape {
-    fn new(series: &Series, limit: usize) -> Shape {
-        let mut classes: Vec<_> = series.classes.iter().collect();
-        classes.sort_by_key(|(class, amounts)| (Reverse(amounts.sum), class.as_str()));
-        let rest = classes.split_off(limit.min(classes.len()));
-        let class = |class: &str, amounts: &Amounts| Class::new(class, amounts, series.censuses);
-        Shape {
-            census: series.what.clone(),
-            registry: series.registry.clone(),
-            session: format!("{:016x}", series.session),
-            unit: series.unit.clone(),
-            count: series.censuses,
-            classes: classes.into_iter().map(|(name, amounts)| class(name, amounts)).collect(),
-            others: (!rest.is_empty()).then(|| {
-                let mut others = Amounts::default();
-                for (_, amounts) in rest {
-                    others.sum += amounts.sum;
-                    others.last.0 += if amounts.last.1 == series.censuses { amounts.last.0 } else { 0 };
-                }
-                others.last.1 = series.censuses;
-                Class { most: None, most_at_ns: None, ..class(OTHERS, &others) }
-            }),
-            total: class("total", &series.total),
-        }
-    }
-}
-
-impl Class {
-    fn new(class: &str, amounts: &Amounts, censuses: u64) -> Class {
-        let mean = amounts.sum / u128::from(censuses.max(1));
-        Class {
-            class: class.to_string(),
-            mean: u64::try_from(mean).unwrap_or(u64::MAX),
-            most: Some(amounts.most),
-            most_at_ns: Some(amounts.most_at_ns),
-            // A class that is not in the last census has nothing there.
-            last: if amounts.last.1 == censuses { amounts.last.0 } else { 0 },
         }
     }
 }

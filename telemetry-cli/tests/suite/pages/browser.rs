@@ -36,6 +36,7 @@ fn pages_show_the_numbers_of_stats_and_spans() {
         ("versions", crate::spans::two_versions()),
         ("replay", crate::replay::sound()),
         ("eventlog", crate::ghc::profile()),
+        ("census", crate::census::sound()),
     ] {
         std::fs::write(folder.path(&format!("{name}.tel")), stream).unwrap();
         folder.run(&format!("report {name}.tel -o {name}.html"));

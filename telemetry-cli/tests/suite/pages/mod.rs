@@ -2,6 +2,7 @@
 
 mod against;
 mod browser;
+mod census;
 mod hostile;
 mod numbers;
 

@@ -84,7 +84,7 @@ fn spans_of_a_condition() {
 }
 
 /// Writes numbers as text, as the document has large ones.
-fn exact(value: &Json) -> Json {
+pub(super) fn exact(value: &Json) -> Json {
     match value {
         Json::Number(number) => Json::from(number.to_string()),
         Json::Object(members) => members.iter().map(|(name, value)| (name.clone(), exact(value))).collect(),
@@ -92,7 +92,7 @@ fn exact(value: &Json) -> Json {
     }
 }
 
-fn list_of(value: &Json) -> &[Json] {
+pub(super) fn list_of(value: &Json) -> &[Json] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 

@@ -246,6 +246,37 @@ test("memory is by size or by event, and says what was never freed", async () =>
   await close();
 });
 
+test("censuses are areas by class, and one of several is chosen", async () => {
+  const { page, found, close } = await open("census", { fragment: "tab=census", width: 400 });
+  const censuses = await page.evaluate(() => window.report.model.report.censuses);
+  const number = (value) => value.toLocaleString("en-US");
+  for (const [i, census] of censuses.entries()) {
+    await page.selectOption(`select${at("census-of")}`, String(i));
+    await settled(page);
+    assert.match(await text(page, at("census-summary")), new RegExp(`: ${census.count} census`));
+    assert.match(await text(page, at("census")), census.classes.length > 8 ? /others/ : /string/);
+    const totals = await page.locator(`${at("classes")} tbody tr`).last().locator("td").all();
+    const exact = await Promise.all(totals.map((cell) => cell.getAttribute("title")));
+    assert.equal(exact[1], `${number(census.total.mean)} bytes`);
+    assert.equal(exact[3], `${number(census.total.most)} bytes`);
+    // The pointer reads the census that is nearest.
+    const { x, y, width } = await box(page, `${at("census")} canvas`);
+    await page.mouse.move(x + width / 2, y + 100);
+    assert.match(await text(page, at("tip")), /string: /);
+    await page.locator(at("census")).locator(at("twin")).click();
+    const rows = await page.locator(`${at("census-table")} tbody tr`).count();
+    assert.equal(rows, Math.min(40, census.at.length));
+    await page.locator(at("census")).locator(at("twin")).click();
+  }
+  await page.evaluate(() => window.report.model.setRange({ from: 0, until: 1000 }));
+  await settled(page);
+  assert.match(await text(page, "#panel-census"), /This range has no census/);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 400, `${wide} pixels`);
+  assert.deepEqual(found, []);
+  await close();
+});
+
 test("the flame graph zooms and searches", async () => {
   const { page, close } = await open("gcbench", { fragment: "tab=flame" });
   const { x, y, width } = await box(page, `${at("flame")} canvas`);

@@ -2,72 +2,104 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use telemetry_decode::{AddressName, Event, Value};
-use telemetry_schema::{CensusRole, CensusStep};
+use telemetry_decode::Event;
+use telemetry_schema::{Census, CensusRole, CensusStep};
 
-use crate::text::scalar;
+use super::class::class;
 
 /// The most classes of one series. The amounts of further ones are those of `others`.
 const MOST_CLASSES: usize = 100_000;
 
-/// The most characters of a class that are kept.
-const MOST_CHARACTERS: usize = 1024;
+/// The most censuses that are open at once, and the most classes of all of them.
+const MOST_OPEN: usize = 1000;
+const MOST_OPEN_CLASSES: usize = 4 * MOST_CLASSES;
 
 /// The name of all classes that have none of their own.
-pub(super) const OTHERS: &str = "others";
+pub const OTHERS: &str = "others";
 
 /// A whole census.
-pub(super) struct Whole {
-    pub(super) what: String,
-    pub(super) session: u64,
+#[derive(Debug)]
+pub struct Whole {
+    /// What is counted.
+    pub what: String,
+    /// Id of the session.
+    pub session: u64,
     /// When it began, in nanoseconds since the session's start.
-    pub(super) time_ns: i64,
-    pub(super) amounts: BTreeMap<String, u64>,
+    pub time_ns: i64,
+    /// By class.
+    pub amounts: BTreeMap<String, u64>,
 }
 
 /// All censuses of one thing in a session.
-pub(super) struct Series {
-    pub(super) what: String,
-    pub(super) session: u64,
-    pub(super) registry: String,
-    pub(super) unit: String,
-    pub(super) censuses: u64,
-    pub(super) total: Amounts,
-    pub(super) classes: HashMap<String, Amounts>,
+#[derive(Debug)]
+pub struct Series {
+    /// What is counted.
+    pub what: String,
+    /// Id of the session.
+    pub session: u64,
+    /// Its name.
+    pub registry: String,
+    /// Of the amounts; may be empty.
+    pub unit: String,
+    /// The number of censuses.
+    pub censuses: u64,
+    /// All classes.
+    pub total: Amounts,
+    /// By class.
+    pub classes: HashMap<String, Amounts>,
 }
 
 /// The amounts of a class over all censuses.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Amounts {
-    pub(super) sum: u128,
-    pub(super) most: u64,
-    pub(super) most_at_ns: i64,
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Amounts {
+    /// Numbers the classes of a series.
+    pub number: u32,
+    /// Over all censuses.
+    pub sum: u128,
+    /// In one census.
+    pub most: u64,
+    /// The time of that census, since the session's start.
+    pub most_at_ns: i64,
     /// The amount in the last census, and the number of that.
-    pub(super) last: (u64, u64),
+    pub last: (u64, u64),
 }
 
 /// Session, registry, thread, and what is counted.
 type Key = (u64, u64, u32, String);
 
-#[derive(Default)]
-pub(super) struct Counted {
+/// Adds up censuses from events by time.
+#[derive(Debug, Default)]
+pub struct Counted {
     open: HashMap<Key, Whole>,
-    pub(super) series: Vec<Series>,
+    /// Classes of all that are open.
+    open_classes: usize,
+    /// By the first census of each.
+    pub series: Vec<Series>,
     unended: u64,
     unbegun: u64,
 }
 
 impl Counted {
-    /// Takes the next event. Returns the census that it ends.
-    pub(super) fn take(&mut self, event: &Event<'_>) -> Option<Whole> {
+    /// Takes the next event. Returns the census that it ends, and the number of its series.
+    #[inline]
+    pub fn take(&mut self, event: &Event<'_>) -> Option<(usize, Whole)> {
         let census = event.schema().census.as_ref()?;
+        self.step(event, census)
+    }
+
+    fn step(&mut self, event: &Event<'_>, census: &Census) -> Option<(usize, Whole)> {
         let session = event.session().id;
         let key = (session, event.known_registry().fingerprint, event.thread(), census.what.clone());
         match census.step {
             CensusStep::Begin => {
                 let (what, time_ns) = (census.what.clone(), event.time_ns());
                 let whole = Whole { what, session, time_ns, amounts: BTreeMap::new() };
-                self.unended += u64::from(self.open.insert(key, whole).is_some());
+                if self.open.len() >= MOST_OPEN && !self.open.contains_key(&key) {
+                    self.unended += 1;
+                } else if let Some(before) = self.open.insert(key, whole) {
+                    self.unended += 1;
+                    self.open_classes -= before.amounts.len();
+                }
                 None
             }
             CensusStep::Row => {
@@ -78,34 +110,39 @@ impl Counted {
                     return None;
                 };
                 let mut class = class(event, param)?;
-                if whole.amounts.len() >= MOST_CLASSES && !whole.amounts.contains_key(&class) {
+                let is_full = whole.amounts.len() >= MOST_CLASSES || self.open_classes >= MOST_OPEN_CLASSES;
+                if is_full && !whole.amounts.contains_key(&class) {
                     class = OTHERS.to_string();
                 }
-                let amount = whole.amounts.entry(class).or_default();
+                let amount = whole.amounts.entry(class).or_insert_with(|| {
+                    self.open_classes += 1;
+                    0
+                });
                 *amount = amount.saturating_add(value);
                 None
             }
             CensusStep::End => {
-                let whole = self.open.remove(&key);
-                if let Some(whole) = &whole {
-                    self.series(event, whole).add(whole);
-                }
-                whole
+                let whole = self.open.remove(&key)?;
+                self.open_classes -= whole.amounts.len();
+                let series = self.series(event, &whole);
+                self.series[series].add(&whole);
+                Some((series, whole))
             }
         }
     }
 
     /// Returns the number of censuses without an end, and of amounts without a census.
-    pub(super) fn finish(&mut self) -> (u64, u64) {
+    pub fn finish(&mut self) -> (u64, u64) {
         (self.unended + self.open.drain().count() as u64, self.unbegun)
     }
 
-    fn series(&mut self, event: &Event<'_>, whole: &Whole) -> &mut Series {
+    /// Returns the number of the series of a census.
+    fn series(&mut self, event: &Event<'_>, whole: &Whole) -> usize {
         let registry = &event.registry().name;
         let is_it = |series: &Series| {
             (series.session, &series.what, &series.registry) == (whole.session, &whole.what, registry)
         };
-        let place = self.series.iter().position(is_it).unwrap_or_else(|| {
+        self.series.iter().position(is_it).unwrap_or_else(|| {
             let rows = event.registry().events.iter().filter_map(|event| {
                 let census = event.census.as_ref().filter(|census| census.what == whole.what)?;
                 Some(event.params[census.param(CensusRole::Value)?].unit.clone())
@@ -120,8 +157,14 @@ impl Counted {
                 classes: HashMap::new(),
             });
             self.series.len() - 1
-        });
-        &mut self.series[place]
+        })
+    }
+}
+
+impl Whole {
+    /// Returns the sum of the amounts.
+    pub fn total(&self) -> u64 {
+        self.amounts.values().fold(0, |sum: u64, value| sum.saturating_add(*value))
     }
 }
 
@@ -129,19 +172,24 @@ impl Series {
     fn add(&mut self, whole: &Whole) {
         self.censuses += 1;
         let (number, at_ns) = (self.censuses, whole.time_ns);
-        let total = whole.amounts.values().fold(0, |sum: u64, value| sum.saturating_add(*value));
-        self.total.add(total, at_ns, number);
+        self.total.add(whole.total(), at_ns, number);
         let mut others = 0_u64;
         for (class, value) in &whole.amounts {
             if self.classes.len() >= MOST_CLASSES && !self.classes.contains_key(class) {
                 others = others.saturating_add(*value);
                 continue;
             }
-            self.classes.entry(class.clone()).or_default().add(*value, at_ns, number);
+            self.class(class).add(*value, at_ns, number);
         }
         if others > 0 {
-            self.classes.entry(OTHERS.to_string()).or_default().add(others, at_ns, number);
+            self.class(OTHERS).add(others, at_ns, number);
         }
+    }
+
+    fn class(&mut self, class: &str) -> &mut Amounts {
+        let number = self.classes.len() as u32;
+        let new = || Amounts { number, ..Amounts::default() };
+        self.classes.entry(class.to_string()).or_insert_with(new)
     }
 }
 
@@ -154,37 +202,4 @@ impl Amounts {
         let before = if self.last.1 == number { self.last.0 } else { 0 };
         self.last = (before.saturating_add(value), number);
     }
-}
-
-/// Returns the class that a parameter has, as text.
-fn class(event: &Event<'_>, param: usize) -> Option<String> {
-    let numbers = event.numbers(param);
-    let text = |value: &Value<'_>| -> Option<String> {
-        let known = numbers.and_then(|numbers| event.string_of(numbers, value));
-        Some(match *value {
-            _ if known.is_some() => known?.to_string(),
-            Value::String(text) => text.to_string(),
-            Value::Label(label) => event.label(label).map_or_else(|| label.to_string(), str::to_string),
-            Value::Pointer(place) | Value::Addr(place) => {
-                let name = event.name_of_value(value).and_then(AddressName::text);
-                name.map_or_else(|| format!("{place:#x}"), str::to_string)
-            }
-            Value::Named(_) => {
-                let sort = event.schema().params[param].sort;
-                scalar::shown(event.registry(), sort, value.as_i128()? as u64, None).1
-            }
-            _ => value.as_u64()?.to_string(),
-        })
-    };
-    let mut class = match event.value(param)? {
-        Value::Array(array) => {
-            let parts: Option<Vec<String>> = array.iter().map(|value| text(&value)).collect();
-            parts?.join(" < ")
-        }
-        value => text(&value)?,
-    };
-    if let Some((end, _)) = class.char_indices().nth(MOST_CHARACTERS) {
-        class.truncate(end);
-    }
-    Some(class)
 }
