@@ -251,6 +251,8 @@ mod texts {
     struct Marks;
     #[doc = include_str!("../docs/counters.md")]
     struct Counters;
+    #[doc = include_str!("../docs/census.md")]
+    struct Census;
     #[doc = include_str!("../docs/sampling.md")]
     struct Sampling;
     #[doc = include_str!("../docs/triggers.md")]

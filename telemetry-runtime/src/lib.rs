@@ -91,7 +91,7 @@ pub mod __private {
     pub use crate::own::labels::{intern, interned};
     pub use crate::own::marks::mark_as;
     pub use crate::own::stacks::{stack, stack_at};
-    pub use crate::{emitters, emitters_in_editor, probe, scopes, scopes_in_editor, with_async};
+    pub use crate::{censuses, emitters, emitters_in_editor, probe, scopes, scopes_in_editor, with_async};
     pub use core;
     pub use core::sync::atomic::{AtomicU8, AtomicU64};
     pub use std;

@@ -8,6 +8,7 @@ use syn::Path;
 use telemetry_schema::{Clock, Event, Registry, Slots, snake_case};
 
 use crate::output::c::{CEmitter, exports};
+use crate::output::censuses::censuses;
 use crate::output::counters::{Counters, Sampled, counters};
 use crate::output::mapped::{MappedEmitter, mappings};
 use crate::output::messages::{self, Heard};
@@ -55,6 +56,7 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
     let statics = statics(registry, &slots, &used, with, c);
     let for_scopes: Vec<_> = emitted.iter().map(|emitter| emitter.for_scope()).collect();
     let Scopes { macros: scopes, begins } = scopes::scopes(registry, at, &for_scopes);
+    let censuses = censuses(registry, at, &for_scopes);
     let for_c = emitted.iter().map(|emitter| emitter.for_c());
     let exports = c.then(|| exports(registry, &slots, for_c, counter_exports));
     let mapped = mappings(registry, emitted.iter().map(|emitter| emitter.for_tracing()));
@@ -70,6 +72,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
         __emit::emitters! { $ #(#macros)* }
 
         #scopes
+
+        #censuses
 
         #counter_statics
 

@@ -4,6 +4,7 @@
 //! It may use `input` and `parts`. It never reads a file, and has no rules about registries.
 
 mod c;
+mod censuses;
 mod counters;
 mod decode;
 mod emit;
