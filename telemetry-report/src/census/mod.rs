@@ -1,6 +1,7 @@
 //! Censuses: how much there was of each class, by the marks `census` of events.
 //!
-//! It uses no other room. Its memory is limited, however many censuses and classes there are.
+//! It uses no other room. It never draws anything, and its memory never grows with the number of
+//! censuses: each table has a maximum.
 
 mod class;
 mod counted;
