@@ -15,4 +15,5 @@ pub mod read;
 pub mod reference;
 pub mod registries;
 pub mod version_cases;
+pub mod wait;
 pub mod work;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -33,6 +33,9 @@ const SHIPPER: [&str; 6] = [
 ];
 const COLLECTOR: [&str; 4] =
     ["collect-received", "collect-before-put", "collect-after-put", "collect-answer"];
+
+/// Nothing that a schedule waits for takes longer. One that hangs must tell its story.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The numbers of a schedule.
 struct Random(u64);
@@ -249,7 +252,9 @@ impl World {
     fn record_live(&mut self, host: usize) -> String {
         let Some(stream) = self.hosts[host].future.pop() else { return "nothing to record".to_owned() };
         let number = self.hosts[host].recorded.len();
-        while !self.send(host, &stream) {
+        let patience = Instant::now() + PATIENCE;
+        while !self.send(host, &stream, patience) {
+            assert!(Instant::now() < patience, "a stream is not taken\n{}", self.story());
             let shipper = self.hosts[host].shipper.as_mut();
             if !shipper.is_some_and(Process::is_alive) {
                 self.start_shipper(host, None);
@@ -261,9 +266,10 @@ impl World {
     }
 
     /// Sends a stream as a program. Says whether the shipper has it in a file.
-    fn send(&mut self, host: usize, stream: &[u8]) -> bool {
+    fn send(&mut self, host: usize, stream: &[u8], patience: Instant) -> bool {
         let Ok(mut socket) = UnixStream::connect(self.path(host, "socket")) else { return false };
         self.hosts[host].sent += stream.len();
+        let end = socket.try_clone().unwrap();
         std::thread::scope(|scope| {
             // A shipper whose spool is full reads no more.
             scope.spawn(|| socket.write_all(stream));
@@ -272,6 +278,11 @@ impl World {
                     Some(received) if received == self.hosts[host].sent => return true,
                     Some(_) => std::thread::sleep(Duration::from_millis(5)),
                     None => return false,
+                }
+                if Instant::now() > patience {
+                    // The other thread may wait for a shipper that does not read.
+                    let _ = end.shutdown(Shutdown::Both);
+                    return false;
                 }
                 if turn % 200 == 0 {
                     self.certificate(host, Validity::Good);
@@ -312,8 +323,7 @@ impl World {
                     .any(|file| file.extension().is_some_and(|end| end != "context"))
             })
         };
-        // A schedule that hangs must tell its story.
-        let patience = Instant::now() + Duration::from_secs(120);
+        let patience = Instant::now() + PATIENCE;
         for host in 0..self.hosts.len() {
             while is_left(self, host) {
                 assert!(Instant::now() < patience, "segments are left\n{}", self.story());

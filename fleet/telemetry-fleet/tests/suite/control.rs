@@ -5,6 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use telemetry_testing::wait;
+
 use crate::authority::{Authority, Validity};
 use crate::collect::{Collector, Fleet};
 use crate::daemon::{Daemon, command};
@@ -122,13 +124,15 @@ impl World {
 
     /// Checks that a request is done. The host may have to connect first.
     fn done(&self, arguments: &[&str]) -> String {
-        loop {
+        let mut stdout = None;
+        wait::until("the host is connected", || {
             let said = self.control(arguments);
-            if said.code == Some(0) {
-                return said.stdout;
-            }
-            assert!(said.stderr.contains("is not connected, or takes no requests"), "{said:?}");
-        }
+            let is_done = said.code == Some(0);
+            assert!(is_done || said.stderr.contains("is not connected, or takes no requests"), "{said:?}");
+            stdout = is_done.then_some(said.stdout);
+            is_done
+        });
+        stdout.unwrap()
     }
 
     fn refused(&self, arguments: &[&str], why: &str) {
@@ -140,9 +144,7 @@ impl World {
     /// Waits until the store has an event, given as its name and value.
     fn wait_for(&self, event: &str) {
         let is_it = |object: &Vec<u8>| rows(object).iter().any(|row| row.4.ends_with(event));
-        while !self.fleet.host.objects().iter().any(is_it) {
-            std::thread::yield_now();
-        }
+        wait::until(&format!("`{event}` is stored"), || self.fleet.host.objects().iter().any(is_it));
     }
 
     fn has(&self, event: &str) -> bool {
@@ -198,7 +200,10 @@ fn an_operator_controls_a_program_that_its_host_allows() {
     assert!(log.contains(&"the collector asked for flush  of `worker`: done".to_owned()), "{log:#?}");
     world.collector.wait_for("an operator asked `worker` of host `h7`: set Secret: not done: ");
     // It is gone with its connection, once the collector has noticed that.
-    while world.control(&["--flush", "h7", "worker"]).stderr.contains("the connection of host `h7` ended") {}
+    let ended = "the connection of host `h7` ended";
+    wait::until("the connection is gone", || {
+        !world.control(&["--flush", "h7", "worker"]).stderr.contains(ended)
+    });
     world.refused(&["--flush", "h7", "worker"], "is not connected, or takes no requests");
     assert!(crate::ship::files_in(&world.fleet.host.path("spool/open")).is_empty());
 }
@@ -215,9 +220,10 @@ fn a_stop_misses_nothing_of_busy_programs() {
         // A program connects again after some time.
         let before = world.fleet.host.objects().len();
         let mut line = String::new();
-        while world.fleet.host.objects().len() < before + 2 {
+        wait::until("two segments are stored", || {
             worker.lines.read_line(&mut line).unwrap();
-        }
+            world.fleet.host.objects().len() >= before + 2
+        });
         daemon.stop();
     }
     let daemon = Daemon::start(&mut world.shipper(&[]));

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use telemetry_testing::made::{Plan, make};
+use telemetry_testing::wait;
 
 use crate::collect::{Collector, Fleet, Log, with};
 use crate::disk::SmallDisk;
@@ -73,9 +74,7 @@ impl Daemon {
     /// Waits until all bytes of streams have come.
     fn wait_for_bytes(&self, streams: &[&[u8]]) {
         let bytes: usize = streams.iter().map(|stream| stream.len()).sum();
-        while self.received() != bytes as u64 {
-            std::thread::yield_now();
-        }
+        wait::until("all bytes have come", || self.received() == bytes as u64);
     }
 }
 
@@ -145,9 +144,7 @@ fn a_stop_reads_what_was_sent_on_connections_that_wait() {
     let sent = std::thread::scope(|scope| {
         let program = &program;
         let programs = [1, 2, 3].map(|number| scope.spawn(move || program(number)));
-        while daemon.received() <= 20 * stream.len() as u64 {
-            std::thread::yield_now();
-        }
+        wait::until("20 streams have come", || daemon.received() > 20 * stream.len() as u64);
         daemon.stop();
         programs.map(|program| program.join().unwrap()).concat()
     });
@@ -212,14 +209,11 @@ fn closed_files_are_shipped_and_removed() {
     let option = format!("--watch={}", watched.display());
     let daemon = Daemon::start(&mut command(&fleet, collector.port, &[&option]));
     daemon.log.wait_for("text.tel: 6 damaged bytes at offset 0");
-    while watched.join("app.1.tel").exists() || watched.join("text.tel").exists() {
-        std::thread::yield_now();
-    }
+    let is_gone = |name: &str| !watched.join(name).exists();
+    wait::until("closed files are removed", || is_gone("app.1.tel") && is_gone("text.tel"));
     assert!(watched.join("app.2.tel").exists(), "a program writes to it");
     drop(open);
-    while watched.join("app.2.tel").exists() {
-        std::thread::yield_now();
-    }
+    wait::until("the file that was open is removed", || is_gone("app.2.tel"));
     daemon.stop();
     fleet.host.check(&fleet.host.objects());
     assert_eq!(files_in(&watched), [other, watched.join("text.tel.damaged")]);
@@ -319,9 +313,7 @@ fn settings_are_read_again() {
     std::fs::write(&config, format!("watch = [\"{}\"]\n", full.display())).unwrap();
     signal(&daemon.child, "-HUP");
     daemon.log.wait_for("reloaded");
-    while !files_in(&full).is_empty() {
-        std::thread::yield_now();
-    }
+    wait::until("the files are removed", || files_in(&full).is_empty());
     daemon.stop();
     fleet.host.check(&fleet.host.objects());
 }
