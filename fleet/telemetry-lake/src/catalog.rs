@@ -6,10 +6,13 @@ use std::sync::Arc;
 use telemetry_columns::{Column, ColumnType, Common, Source, Table, Tables};
 use telemetry_decode::KnownRegistry;
 
+use crate::layout::Layout;
+
 /// Registries in the order in which they were first seen. A further one adds tables and columns,
 /// and never changes those before.
 #[derive(Clone, Default)]
 pub struct Catalog {
+    layout: Layout,
     registries: Vec<KnownRegistry>,
     known: HashSet<u64>,
     /// By name and major version of the registry.
@@ -19,10 +22,23 @@ pub struct Catalog {
 /// The columns that every table of events begins with.
 const COMMON: usize = Common::ALL.len() + 1;
 
-/// Names that a parameter's column cannot have: those of common columns and of partitions.
-const TAKEN: [&str; 4] = ["lane", "n", "day", "host"];
+/// Names that a parameter's column cannot have, beside those of partitions.
+const TAKEN: [&str; 3] = ["lane", "n", "host"];
+
+/// The name of the table of spans.
+pub const SPANS: &str = "span";
 
 impl Catalog {
+    /// Returns a catalog of no registries.
+    pub fn new(layout: Layout) -> Catalog {
+        Catalog { layout, ..Catalog::default() }
+    }
+
+    /// Returns how the tables are partitioned.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
     /// Adds a registry. Returns false if it is known.
     pub fn add(&mut self, known: &KnownRegistry) -> bool {
         let is_new = self.known.insert(known.fingerprint);
@@ -52,22 +68,29 @@ impl Catalog {
     /// Returns all tables of events of the lake.
     pub fn tables(&self) -> Vec<Arc<Table>> {
         let of_group = |((_, major), tables): (&(String, u32), &Tables)| {
-            tables.iter().map(|table| of(table, *major)).collect::<Vec<_>>()
+            tables.iter().map(|table| of(table, *major, self.layout)).collect::<Vec<_>>()
         };
         self.groups.iter().flat_map(of_group).collect()
     }
 }
 
 /// Returns the lake's table of spans.
-pub fn of_spans() -> Arc<Table> {
+pub fn of_spans(layout: Layout) -> Arc<Table> {
     let sides = Tables::sides();
-    let spans = sides.iter().find(|side| side.name == "span").expect("telemetry-columns has it");
+    let spans = sides.iter().find(|side| side.name == SPANS).expect("telemetry-columns has it");
     let own = |column: &Column| {
         let mut own = column.clone();
         own.ty = signed(&column.ty);
         own
     };
-    Arc::new(Table::of_columns("span", spans.doc.clone(), spans.columns.iter().map(own).collect()))
+    let columns = of_host(layout).into_iter().chain(spans.columns.iter().map(own)).collect();
+    Arc::new(Table::of_columns(SPANS, spans.doc.clone(), columns))
+}
+
+/// Returns the first column of a table whose rows have their host.
+fn of_host(layout: Layout) -> Option<Column> {
+    let is_in_rows = layout.has_host_in_rows();
+    is_in_rows.then(|| Column::new("host", ColumnType::Dictionary, "the host"))
 }
 
 fn group_of(known: &KnownRegistry) -> (String, u32) {
@@ -78,17 +101,18 @@ fn group_of(known: &KnownRegistry) -> (String, u32) {
 ///
 /// Major versions of a registry share nothing, so those from 2 on have names of their own. Numbers
 /// are signed and have 32 or 64 bits, because Delta has no others.
-pub fn of(table: &Table, major: u32) -> Arc<Table> {
+pub fn of(table: &Table, major: u32, layout: Layout) -> Arc<Table> {
     let mut name = format!("{}_{}", table.registry, table.event);
     if major > 1 {
         name += &format!("_m{major}");
     }
-    let mut columns: Vec<Column> = Vec::with_capacity(table.columns.len() + 1);
+    let mut columns: Vec<Column> = Vec::with_capacity(table.columns.len() + 2);
+    columns.extend(of_host(layout));
     for column in &table.columns {
         let name = match &column.source {
             Source::Common(Common::Position) => "n".to_owned(),
             Source::Common(_) => column.name.clone(),
-            source => free_name(&columns, &base(source, &column.name)),
+            source => free_name(&columns, &base(source, &column.name, layout)),
         };
         let mut own = column.clone();
         (own.name, own.ty) = (name, signed(&column.ty));
@@ -114,12 +138,16 @@ pub fn signed(ty: &ColumnType) -> ColumnType {
 }
 
 /// Returns the name of a parameter's column before versions are told apart.
-fn base(source: &Source, name: &str) -> String {
+fn base(source: &Source, name: &str, layout: Layout) -> String {
+    let is_taken = |param: &str| {
+        let of_partitions = layout.columns().into_iter().map(|(name, ..)| name);
+        TAKEN.into_iter().chain(of_partitions).any(|taken| taken.eq_ignore_ascii_case(param))
+    };
     match source {
         Source::Param(param) => match name.strip_prefix(param.as_str()) {
             // It is called like a common column of `telemetry-columns`.
             Some("_") => name.to_owned(),
-            _ if TAKEN.iter().any(|taken| taken.eq_ignore_ascii_case(param)) => format!("{param}_"),
+            _ if is_taken(param) => format!("{param}_"),
             _ => param.clone(),
         },
         Source::Names(param) => format!("{param}__name"),

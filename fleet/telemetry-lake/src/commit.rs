@@ -188,7 +188,7 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
 
 /// Reads the registries that were known before a batch.
 async fn load_catalog(lake: &Lake, before: &Done) -> Result<Catalog> {
-    let mut catalog = Catalog::default();
+    let mut catalog = Catalog::new(lake.settings.layout());
     for fingerprint in &before.registries {
         let name = registry_name(fingerprint);
         let damaged = |why: String| LakeError::Other(format!("`{name}` is damaged: {why}"));
@@ -231,11 +231,10 @@ impl Progress {
         self.segments.extend(segments);
         for (number, file) in files.into_iter().enumerate() {
             let NewFile { table, day, bytes, rows, time } = file;
-            let path = format!("day={day}/host={host}/{batch:010}-{session:016x}-{number:04}.parquet");
+            let (partition, path) = lake.settings.layout().file(&day, (host, session), batch, number);
             let name = format!("{}/{path}", table_folder(&table.name));
-            let partition = Some((day, host.clone()));
-            let added = Added { path, partition, bytes: bytes.len() as u64, rows, time };
-            if table.name != catalog::of_spans().name {
+            let added = Added { path, partition: Some(partition), bytes: bytes.len() as u64, rows, time };
+            if table.name != catalog::SPANS {
                 self.rows += rows;
             }
             self.added.entry(table.name.clone()).or_default().push(added);
@@ -299,14 +298,16 @@ async fn write_logs(
     mut added: BTreeMap<String, Vec<Added>>,
 ) -> Result<BTreeMap<String, TableState>> {
     let mut tables = before.tables.clone();
-    let of_events = catalog.tables().into_iter().chain([catalog::of_spans()]).map(|table| (table, true));
+    let layout = lake.settings.layout();
+    let of_events = catalog.tables().into_iter().chain([catalog::of_spans(layout)]);
+    let of_events = of_events.map(|table| (table, Some(layout)));
     // The ranges of lanes and the watermarks come last: they say which rows are there.
     let (last, sides): (Vec<_>, Vec<_>) = sides::tables()
         .into_iter()
         .partition(|table| matches!(table.name.as_str(), "lane_range" | "watermark"));
-    let sides = sides.into_iter().chain(last).map(|table| (table, false));
-    for (table, is_partitioned) in of_events.chain(sides) {
-        let metadata = delta::metadata(&table, is_partitioned);
+    let sides = sides.into_iter().chain(last).map(|table| (table, None));
+    for (table, layout) in of_events.chain(sides) {
+        let metadata = delta::metadata(&table, layout);
         let known = before.tables.get(&table.name);
         let is_changed = known.is_none_or(|known| known.schema != metadata.schema);
         let files = added.remove(&table.name).unwrap_or_default();

@@ -1,131 +1,143 @@
-//! Small files of a table joined to larger ones.
-//!
-//! Row groups are copied as they are, so nothing is decoded.
+//! Files of a table that are replaced: small ones joined to larger ones, and those from which some
+//! rows go.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::SerializedFileWriter;
-use std::sync::Arc;
 use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::store::Store;
 
 use crate::delta::Added;
+use crate::groups::{self, Copied};
 use crate::lake::{LakeError, Result};
+use crate::layout::{Layout, Partition, Place};
+use crate::selector::{Selected, Selector};
 
 /// Files of this length are not joined any more.
 const LARGE: u64 = 512 << 20;
 
-/// Joins the small files of each session and day. Returns the names of files that go, and the files
-/// that come.
-pub(crate) async fn join_all(
-    store: &Store,
-    folder: &str,
-    batch: u64,
-    files: &BTreeMap<String, u64>,
-) -> Result<(Vec<String>, Vec<Added>)> {
-    let (mut removed, mut added) = (Vec::new(), Vec::new());
-    let mut sessions = BTreeMap::<_, Vec<_>>::new();
-    for (path, bytes) in files.iter().filter(|(_, bytes)| **bytes < LARGE) {
-        if let Some((partition, session)) = place(path) {
-            sessions.entry((partition, session)).or_default().push((path, *bytes));
-        }
-    }
-    for ((partition, session), paths) in sessions {
-        let (mut number, mut at) = (0, 0);
-        while at < paths.len() {
-            let (mut together, mut bytes) = (Vec::new(), 0);
-            while let Some((path, len)) = paths.get(at).filter(|(_, len)| bytes == 0 || bytes + len <= LARGE)
-            {
-                together.push((*path).clone());
-                bytes += len;
-                at += 1;
-            }
-            for joined in join(store, folder, &together).await? {
-                let path = format!("{partition}/{batch:010}-{session}-{number:04}.parquet");
-                let (day, host) = partition.split_once("/host=").unwrap_or_default();
-                let day = day.trim_start_matches("day=").to_owned();
-                let (bytes, rows) = (joined.bytes.len() as u64, joined.rows);
-                store.create(&format!("{folder}/{path}"), joined.bytes).await?;
-                failpoint("file");
-                removed.extend(joined.of);
-                added.push(Added { path, partition: Some((day, host.to_owned())), bytes, rows, time: None });
-                number += 1;
+/// A table whose files are replaced by a batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Table<'l> {
+    pub(crate) store: &'l Store,
+    pub(crate) layout: Layout,
+    pub(crate) folder: &'l str,
+    pub(crate) batch: u64,
+}
+
+/// Names of files that go, and the files that come.
+pub(crate) type Replaced = (Vec<String>, Vec<Added>);
+
+impl Table<'_> {
+    /// Joins the small files of each session and day, or of each bucket and day.
+    pub(crate) async fn join_all(&self, files: &BTreeMap<String, u64>) -> Result<Replaced> {
+        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        let mut of_places = BTreeMap::<_, Vec<_>>::new();
+        for (path, bytes) in files.iter().filter(|(_, bytes)| **bytes < LARGE) {
+            if let Some(Place { partition, owner, .. }) = Place::of(path) {
+                let owner = owner.filter(|_| !self.layout.joins_sessions());
+                of_places.entry((partition, owner)).or_default().push((path, *bytes));
             }
         }
+        for ((partition, owner), paths) in of_places {
+            let (mut number, mut at) = (0, 0);
+            while at < paths.len() {
+                let (mut together, mut bytes) = (Vec::new(), 0);
+                while let Some((path, len)) =
+                    paths.get(at).filter(|(_, len)| bytes == 0 || bytes + len <= LARGE)
+                {
+                    together.push((*path).clone());
+                    bytes += len;
+                    at += 1;
+                }
+                for (of, joined) in self.join(&together).await? {
+                    let path = partition.joined(owner, self.batch, number);
+                    added.push(self.add(path, &partition, joined).await?);
+                    removed.extend(of);
+                    number += 1;
+                }
+            }
+        }
+        Ok((removed, added))
     }
-    Ok((removed, added))
-}
 
-/// Returns partition and session of a file.
-fn place(path: &str) -> Option<(&str, &str)> {
-    let (partition, file) = path.rsplit_once('/')?;
-    Some((partition, file.split('-').nth(1)?))
-}
+    /// Removes rows from files: their rows that stay come in other files.
+    pub(crate) async fn remove(
+        &self,
+        selector: &Selector,
+        files: impl Iterator<Item = &String>,
+    ) -> Result<Replaced> {
+        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        for path in files {
+            match selector.selects_file(path, self.layout) {
+                Selected::Nothing => continue,
+                Selected::All => removed.push(path.clone()),
+                Selected::Some(place) => {
+                    let Some(rest) = self.rest(path, selector, &place).await? else { continue };
+                    removed.push(path.clone());
+                    if rest.rows > 0 {
+                        let path = place.partition.joined(None, self.batch, added.len());
+                        added.push(self.add(path, &place.partition, rest).await?);
+                    }
+                }
+            }
+        }
+        Ok((removed, added))
+    }
 
-/// A file, and the names of those that it is made of.
-struct Joined {
-    of: Vec<String>,
-    bytes: Vec<u8>,
-    rows: u64,
-}
+    /// Says whether a file has rows that are selected.
+    pub(crate) async fn has_selected(&self, path: &str, selector: &Selector) -> Result<bool> {
+        match selector.selects_file(path, self.layout) {
+            Selected::Nothing => Ok(false),
+            Selected::All => Ok(true),
+            Selected::Some(place) => Ok(self.rest(path, selector, &place).await?.is_some()),
+        }
+    }
 
-/// Joins files of the same columns. One that has no others stays as it is.
-async fn join(store: &Store, folder: &str, paths: &[String]) -> Result<Vec<Joined>> {
-    let mut same = BTreeMap::<String, Vec<(String, Bytes)>>::new();
-    for path in paths.iter().filter(|_| paths.len() > 1) {
-        let name = format!("{folder}/{path}");
+    /// Returns what stays of a file with rows of several sessions; `None` if that is all of it.
+    async fn rest(&self, path: &str, selector: &Selector, place: &Place<'_>) -> Result<Option<Copied>> {
+        let (bytes, day) = (self.get(path).await?, &place.partition.day);
+        let stays = |(host, session): &groups::Owner| !selector.selects(day, host, *session);
+        let rest = groups::copy_sorted(&[bytes], stays).map_err(|error| damaged(path, &error))?;
+        Ok(Some(rest).filter(|rest| rest.left_out > 0))
+    }
+
+    async fn add(&self, path: String, partition: &Partition, copied: Copied) -> Result<Added> {
+        let (bytes, rows) = (copied.bytes.len() as u64, copied.rows);
+        self.store.create(&format!("{}/{path}", self.folder), copied.bytes).await?;
+        failpoint("file");
+        Ok(Added { path, partition: Some(partition.clone()), bytes, rows, time: None })
+    }
+
+    async fn get(&self, path: &str) -> Result<Bytes> {
+        let name = format!("{}/{path}", self.folder);
         let missing = || LakeError::Other(format!("`{name}` is missing, but the table has it"));
-        let bytes = Bytes::from(store.get(&name).await?.ok_or_else(missing)?);
-        let reader = SerializedFileReader::new(bytes.clone()).map_err(|error| damaged(&name, &error))?;
-        // The columns in their order, with types.
-        let columns = format!("{:?}", reader.metadata().file_metadata().schema());
-        same.entry(columns).or_default().push((path.clone(), bytes));
+        Ok(Bytes::from(self.store.get(&name).await?.ok_or_else(missing)?))
     }
-    let several = same.into_values().filter(|files| files.len() > 1);
-    several.map(|files| copy(&files).map_err(|error| damaged(folder, &error))).collect()
-}
 
-fn copy(files: &[(String, Bytes)]) -> std::result::Result<Joined, ParquetError> {
-    let schema = SerializedFileReader::new(files[0].1.clone())?
-        .metadata()
-        .file_metadata()
-        .schema_descr()
-        .root_schema_ptr();
-    let properties = Arc::new(
-        WriterProperties::builder()
-            .set_created_by(format!("telemetry-lake version {}", env!("CARGO_PKG_VERSION")))
-            .build(),
-    );
-    let mut out = SerializedFileWriter::new(Vec::new(), schema, properties)?;
-    let mut rows = 0;
-    for (_, bytes) in files {
-        let reader = SerializedFileReader::new(bytes.clone())?;
-        for group in reader.metadata().row_groups() {
-            let mut copied = out.next_row_group()?;
-            rows += group.num_rows() as u64;
-            for column in group.columns() {
-                let close = ColumnCloseResult {
-                    bytes_written: column.compressed_size() as u64,
-                    rows_written: group.num_rows() as u64,
-                    metadata: column.clone(),
-                    bloom_filter: None,
-                    column_index: None,
-                    offset_index: None,
-                };
-                copied.append_column(bytes, close)?;
-            }
-            copied.close()?;
+    /// Joins files of the same columns. One that has no others stays as it is.
+    async fn join(&self, paths: &[String]) -> Result<Vec<(Vec<String>, Copied)>> {
+        let mut same = BTreeMap::<String, (Vec<String>, Vec<Bytes>)>::new();
+        for path in paths.iter().filter(|_| paths.len() > 1) {
+            let bytes = self.get(path).await?;
+            let columns = groups::columns(&bytes).map_err(|error| damaged(path, &error))?;
+            let (names, files) = same.entry(columns).or_default();
+            names.push(path.clone());
+            files.push(bytes);
         }
+        let several = same.into_values().filter(|(names, _)| names.len() > 1);
+        let joined = several.map(|(names, files)| {
+            let copied = match self.layout.joins_sessions() {
+                true => groups::copy_sorted(&files, |_| true),
+                false => groups::copy(&files),
+            };
+            Ok((names, copied.map_err(|error| damaged(self.folder, &error))?))
+        });
+        joined.collect()
     }
-    let of = files.iter().map(|(path, _)| path.clone()).collect();
-    Ok(Joined { of, bytes: out.into_inner()?, rows })
 }
 
 fn damaged(name: &str, error: &ParquetError) -> LakeError {
-    LakeError::Other(format!("`{name}` cannot be joined: {error}"))
+    LakeError::Other(format!("`{name}` cannot be copied: {error}"))
 }

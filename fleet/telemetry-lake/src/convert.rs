@@ -5,12 +5,13 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use telemetry_columns::{Batch, Builder, Data, ParquetWriter, Spans, Table, Tables};
+use telemetry_columns::{Batch, Builder, Data, ParquetWriter, Runs, Spans, Table, Tables};
 use telemetry_decode::blocks::{Blocks, Header, Piece};
 use telemetry_decode::{Clock, Event, Events, Facts, KnownRegistry, Order, Reader, Session};
 use telemetry_format::{BlockType, Calendar, flags};
 
 use crate::catalog::{self, Catalog};
+use crate::layout::Layout;
 use crate::marks::Sums;
 use crate::rows;
 use crate::state::{Range as EventRange, SessionState, ThreadState};
@@ -74,10 +75,11 @@ pub fn convert(
     for known in events.registries() {
         catalog.add(known);
     }
-    let mut parts = Parts { catalog, days: BTreeMap::new(), places: HashMap::new(), day: 0..0 };
+    let host = catalog.layout().has_host_in_rows().then(|| rows::host(&state.host));
+    let mut of_spans = File::new(catalog::of_spans(catalog.layout()), host.clone());
+    let mut parts = Parts { catalog, host, days: BTreeMap::new(), places: HashMap::new(), day: 0..0 };
     let mut lanes = LaneNumbers::default();
     let (mut spans, mut damages) = (Spans::new(&events.gaps()), events.damages());
-    let mut of_spans = File::new(catalog::of_spans());
     let mut first_ns = None;
     loop {
         let batch = {
@@ -235,6 +237,8 @@ impl LaneNumbers {
 /// The rows of all days.
 struct Parts<'c> {
     catalog: &'c Catalog,
+    /// If it is in the rows.
+    host: Option<Arc<Runs>>,
     /// By day since 1970: by index of the registry's tables, the rows.
     days: BTreeMap<i64, Vec<Option<Group>>>,
     /// By fingerprint: the index of the registry's tables, and of each event type's table there.
@@ -258,6 +262,7 @@ struct Group {
 /// A file that is written in memory.
 struct File {
     table: Arc<Table>,
+    host: Option<Arc<Runs>>,
     writer: ParquetWriter<Vec<u8>>,
     rows: u64,
     time: Option<(i64, i64)>,
@@ -292,7 +297,7 @@ impl Parts<'_> {
         }
         match group.builder.push(event) {
             None => Ok(()),
-            Some(batch) => group.write(batch),
+            Some(batch) => group.write(batch, self.catalog.layout(), self.host.as_ref()),
         }
     }
 
@@ -312,7 +317,7 @@ impl Parts<'_> {
         for (day, groups) in self.days {
             for mut group in groups.into_iter().flatten() {
                 while let Some(batch) = group.builder.finish() {
-                    group.write(batch)?;
+                    group.write(batch, self.catalog.layout(), self.host.as_ref())?;
                 }
                 for file in group.files.into_values() {
                     files.push(file.finish(day)?);
@@ -335,13 +340,14 @@ impl Group {
         }
     }
 
-    fn write(&mut self, batch: Batch) -> Result<(), ConvertError> {
+    fn write(&mut self, batch: Batch, layout: Layout, host: Option<&Arc<Runs>>) -> Result<(), ConvertError> {
         let name = &batch.table().name;
         let number = self.numbers.get(name).copied();
         let lanes = number.and_then(|number| self.lanes.get_mut(number));
         let lanes = lanes.map(|lanes| lanes.drain(..batch.rows()).collect());
         if !self.files.contains_key(name) {
-            self.files.insert(name.clone(), File::new(catalog::of(batch.table(), self.major)));
+            let table = catalog::of(batch.table(), self.major, layout);
+            self.files.insert(name.clone(), File::new(table, host.cloned()));
         }
         match self.files.get_mut(name) {
             Some(file) => file.push(batch, lanes),
@@ -351,10 +357,10 @@ impl Group {
 }
 
 impl File {
-    fn new(table: Arc<Table>) -> File {
+    fn new(table: Arc<Table>, host: Option<Arc<Runs>>) -> File {
         // Registries are in a table of their own, once.
         let writer = ParquetWriter::new(Vec::new(), &table, &[]);
-        File { table, writer, rows: 0, time: None }
+        File { table, host, writer, rows: 0, time: None }
     }
 
     fn push(&mut self, batch: Batch, lanes: Option<Vec<i32>>) -> Result<(), ConvertError> {
@@ -366,7 +372,7 @@ impl File {
             self.time = Some((least.min(*first), greatest.max(*last)));
         }
         let name = self.table.name.clone();
-        let batch = rows::batch(batch, &self.table, lanes);
+        let batch = rows::batch(batch, &self.table, self.host.as_ref(), lanes);
         let batch =
             batch.ok_or_else(|| ConvertError(format!("the rows of `{name}` are not those of its table")))?;
         self.writer.push(batch).map_err(ConvertError::of)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::segment::SegmentName;
 
-use crate::compact::join_all;
+use crate::compact::Table;
 use crate::delta::{self, APP, Added, Change};
 use crate::lake::{Done, Format, Lake, LakeError, Plan, Result, table_folder};
 use crate::selector::Selector;
@@ -22,7 +22,8 @@ pub async fn delete(lake: &Lake, selector: Selector) -> Result<u64> {
     rewrite(lake, plan.batch, &Rewrite::Delete(selector)).await
 }
 
-/// Joins small files of a session and day. Returns the number of files that are no longer needed.
+/// Joins small files of a session and day, or of a bucket and day. Returns the number of files that
+/// are no longer needed.
 ///
 /// # Errors
 /// Those of the store, if a batch is not done, and if the lake has no Delta: then readers would see
@@ -90,10 +91,7 @@ pub(crate) async fn rewrite(lake: &Lake, batch: u64, what: &Rewrite) -> Result<u
         let folder = table_folder(name);
         let own = format!("{batch:010}.parquet");
         let is_of_sessions = sides::is_of_sessions(name);
-        let goes = |path: &str| match is_of_sessions {
-            true => path != own,
-            false => selector.is_some_and(|selector| selector.selects_file(path)),
-        };
+        let of_batch = Table { store: &lake.store, layout: lake.settings.layout(), folder: &folder, batch };
         let operation = if selector.is_some() { "DELETE" } else { "OPTIMIZE" };
         let changes_rows = selector.is_some() || is_of_sessions;
         let mut change = Change { operation, changes_rows, ..Change::default() };
@@ -108,12 +106,15 @@ pub(crate) async fn rewrite(lake: &Lake, batch: u64, what: &Rewrite) -> Result<u
                     "the log does not begin with version 0; help: delete the rows by Delta's own `DELETE`";
                 LakeError::Other(format!("{folder}: {text}"))
             })?;
-            change.removed = files.live.keys().filter(|path| goes(path)).cloned().collect();
-            if selector.is_none() && !is_of_sessions {
-                let (removed, added) = join_all(&lake.store, &folder, batch, &files.live).await?;
-                change.removed.extend(removed);
-                change.added.extend(added);
-            }
+            let (removed, added) = match selector {
+                _ if is_of_sessions => {
+                    (files.live.into_keys().filter(|path| *path != own).collect(), Vec::new())
+                }
+                Some(selector) => of_batch.remove(selector, files.live.keys()).await?,
+                None => of_batch.join_all(&files.live).await?,
+            };
+            change.removed.extend(removed);
+            change.added.extend(added);
             if !change.removed.is_empty() || !change.added.is_empty() {
                 let from = table.version + 1;
                 table.version =
@@ -121,14 +122,19 @@ pub(crate) async fn rewrite(lake: &Lake, batch: u64, what: &Rewrite) -> Result<u
             }
         }
         failpoint("delete");
-        if selector.is_none() {
+        let Some(selector) = selector else {
             // Readers of the version before need them: `vacuum` deletes them later.
             deleted += change.removed.len() as u64;
             continue;
-        }
+        };
         for path in lake.store.names(&folder).await? {
             let of_table = path.strip_prefix(&format!("{folder}/")).filter(|path| path.ends_with(".parquet"));
-            if of_table.is_some_and(goes) {
+            let goes = match of_table {
+                Some(path) if is_of_sessions => path != own,
+                Some(path) => of_batch.has_selected(path, selector).await?,
+                None => false,
+            };
+            if goes {
                 lake.store.delete(&path).await?;
                 deleted += 1;
             }

@@ -11,6 +11,8 @@ use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::store::{Store, StoreError};
 use telemetry_format::Calendar;
 
+use crate::layout::{Layout, Partition};
+
 /// The name of the committer in Delta's logs.
 pub const APP: &str = "telemetry-lake";
 
@@ -23,8 +25,8 @@ pub struct Metadata {
     pub doc: String,
     /// The columns, as Delta writes them.
     pub schema: String,
-    /// Whether it has the partitions `day` and `host`.
-    pub is_partitioned: bool,
+    /// The columns of its partitions.
+    pub partitions: Vec<&'static str>,
 }
 
 /// A file that a version adds.
@@ -32,8 +34,8 @@ pub struct Metadata {
 pub struct Added {
     /// Its name in the folder of the table.
     pub path: String,
-    /// Day and host.
-    pub partition: Option<(String, String)>,
+    /// The partition, in a table that has some.
+    pub partition: Option<Partition>,
     /// Its length in bytes.
     pub bytes: u64,
     /// The number of its rows.
@@ -56,19 +58,17 @@ pub struct Change {
 }
 
 /// Returns how Delta describes a table.
-pub fn metadata(table: &Table, is_partitioned: bool) -> Metadata {
+pub fn metadata(table: &Table, layout: Option<Layout>) -> Metadata {
     let field = |name: &str, ty: Value, doc: &str| json!({"name": name, "type": ty, "nullable": true, "metadata": {"comment": doc}});
     let mut fields: Vec<_> =
         table.columns.iter().map(|column| field(&column.name, type_of(&column.ty), &column.doc)).collect();
-    if is_partitioned {
-        fields.push(field("day", json!("date"), "the day in UTC"));
-        fields.push(field("host", json!("string"), "the host"));
-    }
+    let partitions = layout.map(Layout::columns).unwrap_or_default();
+    fields.extend(partitions.iter().map(|(name, ty, doc)| field(name, json!(ty), doc)));
     Metadata {
         name: table.name.clone(),
         doc: table.doc.clone(),
         schema: json!({"type": "struct", "fields": fields}).to_string(),
-        is_partitioned,
+        partitions: partitions.iter().map(|(name, ..)| *name).collect(),
     }
 }
 
@@ -157,8 +157,7 @@ fn actions((app, batch): (&str, u64), metadata: Option<&Metadata>, change: &Chan
         json!({"commitInfo": {"timestamp": now, "operation": change.operation, "operationParameters": {}}}),
         json!({"txn": {"appId": app, "version": batch, "lastUpdated": now}}),
     ];
-    if let Some(Metadata { name, doc, schema, is_partitioned }) = metadata {
-        let partitions: &[&str] = if *is_partitioned { &["day", "host"] } else { &[] };
+    if let Some(Metadata { name, doc, schema, partitions }) = metadata {
         actions.push(json!({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}));
         actions.push(json!({"metaData": {
             "id": id(app, name),
@@ -177,7 +176,7 @@ fn actions((app, batch): (&str, u64), metadata: Option<&Metadata>, change: &Chan
     }
     for Added { path, partition, bytes, rows, time } in &change.added {
         let values = match partition {
-            Some((day, host)) => json!({"day": day, "host": host}),
+            Some(Partition { day, column, value }) => json!({"day": day, *column: value}),
             None => json!({}),
         };
         let mut stats = json!({"numRecords": rows});

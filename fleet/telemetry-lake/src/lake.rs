@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU32;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use telemetry_fleet::store::{Store, StoreError};
 
+use crate::layout::Layout;
 use crate::selector::Selector;
 use crate::state::SessionState;
 
@@ -26,6 +28,9 @@ pub struct Settings {
     pub version: u32,
     /// Whether the tables have Delta's log.
     pub format: Format,
+    /// The number of buckets of hosts; `None` if each host has partitions of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<NonZeroU32>,
 }
 
 /// The form of tables.
@@ -110,17 +115,21 @@ impl From<StoreError> for LakeError {
 pub type Result<T> = std::result::Result<T, LakeError>;
 
 const SETTINGS: &str = "lake.json";
-const VERSION: u32 = 1;
+
+/// The version of a lake without buckets, and of one with them. Programs that know only the first
+/// would write the rows to other places.
+const VERSIONS: [u32; 2] = [1, 2];
 
 impl Lake {
     /// Makes a lake in a store, which may have segments already. Making it again changes nothing.
     ///
     /// # Errors
     /// Those of the store, if it ignores conditions, and if a lake of another form is there.
-    pub async fn init(address: &str, format: Format) -> Result<Lake> {
+    pub async fn init(address: &str, format: Format, buckets: Option<NonZeroU32>) -> Result<Lake> {
         let store = Store::open(address)?;
         store.probe().await?;
-        let settings = Settings { version: VERSION, format };
+        let version = VERSIONS[usize::from(buckets.is_some())];
+        let settings = Settings { version, format, buckets };
         if store.create(SETTINGS, json(&settings)).await? {
             return Ok(Lake { store, settings });
         }
@@ -128,9 +137,8 @@ impl Lake {
         match lake.settings == settings {
             true => Ok(lake),
             false => Err(LakeError::Other(format!(
-                "{address}: there is a lake of the form `{}`; expected none, or one of the form `{}`",
-                lake.settings.format.word(),
-                format.word()
+                "{address}: there is a lake of the form {}; expected none, or one of the form {settings}",
+                lake.settings
             ))),
         }
     }
@@ -150,8 +158,9 @@ impl Lake {
             return Err(LakeError::Other(text));
         };
         let settings: Settings = parse(SETTINGS, &bytes)?;
-        if settings.version != VERSION {
-            let text = format!("{address}: the lake has version {}; expected {VERSION}", settings.version);
+        let expected = VERSIONS[usize::from(settings.buckets.is_some())];
+        if settings.version != expected {
+            let text = format!("{address}: the lake has version {}; expected {expected}", settings.version);
             return Err(LakeError::Other(text));
         }
         Ok(Lake { store, settings })
@@ -247,6 +256,23 @@ impl Lake {
     async fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
         let found = self.store.get(name).await?;
         found.map(|bytes| parse(name, &bytes)).transpose()
+    }
+}
+
+impl Settings {
+    /// Returns how the tables are partitioned.
+    pub fn layout(&self) -> Layout {
+        self.buckets.map_or(Layout::Hosts, Layout::Buckets)
+    }
+}
+
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.format.word())?;
+        match self.buckets {
+            Some(buckets) => write!(f, " with {buckets} buckets"),
+            None => Ok(()),
+        }
     }
 }
 

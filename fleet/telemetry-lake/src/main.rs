@@ -1,5 +1,6 @@
 //! The command `telemetry-lake`: makes tables of the segments in a store.
 
+use std::num::NonZeroU32;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
@@ -33,7 +34,7 @@ for an endpoint without TLS. docs/lake.md has all tables.";
 #[derive(Subcommand)]
 enum Command {
     /// Make a lake in a store
-    #[command(after_help = help(STORE, "  telemetry-lake init s3://telemetry/prod"))]
+    #[command(after_help = help(STORE, "  telemetry-lake init s3://telemetry/prod\n  telemetry-lake init s3://telemetry/prod --buckets 64"))]
     Init {
         /// Store: file:///DIR or s3://BUCKET/PREFIX
         #[arg(value_name = "URL")]
@@ -42,6 +43,10 @@ enum Command {
         /// Form of the tables
         #[arg(long, value_name = "FORMAT", default_value = "delta")]
         format: Format,
+
+        /// Put the hosts into this many buckets, and partition by bucket instead of host
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+        buckets: Option<u32>,
     },
     /// Add the events of new segments to the tables
     #[command(after_help = help(STORE, "  telemetry-lake commit s3://telemetry/prod"))]
@@ -188,9 +193,9 @@ fn main() -> ExitCode {
 impl Command {
     async fn run(self) -> Result<ExitCode, LakeError> {
         match self {
-            Command::Init { url, format } => {
-                Lake::init(&url, format).await?;
-                println!("{url} is a lake of the form `{}`", format.word());
+            Command::Init { url, format, buckets } => {
+                let lake = Lake::init(&url, format, buckets.and_then(NonZeroU32::new)).await?;
+                println!("{url} is a lake of the form {}", lake.settings);
                 Ok(ExitCode::SUCCESS)
             }
             Command::Commit { url, max_segments, threads, checkpoint, lease } => {

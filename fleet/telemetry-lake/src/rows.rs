@@ -2,12 +2,20 @@
 
 use std::sync::Arc;
 
-use telemetry_columns::{Batch, ColumnData, Data, Table};
+use telemetry_columns::{Batch, ColumnData, Data, Runs, Table};
 
-/// Returns a batch with signed numbers, and with the lane of each row if there are lanes. `None` if
-/// the table is another one.
-pub fn batch(batch: Batch, table: &Arc<Table>, lanes: Option<Vec<i32>>) -> Option<Batch> {
+/// Returns a batch with signed numbers. It has the host in front if that is in the rows, and the
+/// lane of each row if there are lanes. `None` if the table is another one.
+pub fn batch(
+    batch: Batch,
+    table: &Arc<Table>,
+    host: Option<&Arc<Runs>>,
+    lanes: Option<Vec<i32>>,
+) -> Option<Batch> {
     let mut columns = Vec::with_capacity(table.columns.len());
+    let of_host =
+        |values: &Arc<Runs>| Data::Dictionary { keys: vec![0; batch.rows()], values: values.clone() };
+    columns.extend(host.map(|host| ColumnData::new(of_host(host), None)));
     let mut lanes = lanes.map(|lanes| ColumnData::new(Data::I32(lanes), None));
     let is_of_events = lanes.is_some();
     for (index, column) in batch.into_columns().into_iter().enumerate() {
@@ -19,6 +27,14 @@ pub fn batch(batch: Batch, table: &Arc<Table>, lanes: Option<Vec<i32>>) -> Optio
         }
     }
     Batch::new(table, columns)
+}
+
+/// Returns the values of the column `host`, in the form in which all batches share them.
+pub fn host(name: &str) -> Arc<Runs> {
+    let mut values = Runs::default();
+    values.bytes.extend_from_slice(name.as_bytes());
+    values.offsets.push(name.len() as i32);
+    Arc::new(values)
 }
 
 fn signed(data: Data) -> Data {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::convert::day_text;
+use crate::layout::{Layout, Place};
 use crate::state::SessionState;
 
 /// Which rows go: those that all of these select.
@@ -16,6 +17,16 @@ pub struct Selector {
     pub before: Option<String>,
 }
 
+/// What a selector selects of a file.
+pub(crate) enum Selected<'p> {
+    /// No row.
+    Nothing,
+    /// All rows.
+    All,
+    /// Rows of some sessions, perhaps. The file at this place has those of several.
+    Some(Place<'p>),
+}
+
 impl Selector {
     pub(crate) fn selects(&self, day: &str, host: &str, session: u64) -> bool {
         self.host.as_ref().is_none_or(|wanted| wanted == host)
@@ -23,15 +34,21 @@ impl Selector {
             && self.before.as_ref().is_none_or(|before| day < before.as_str())
     }
 
-    /// Says whether it selects a file, by its name in the folder of a table.
-    pub(crate) fn selects_file(&self, path: &str) -> bool {
-        let parts = || -> Option<(&str, &str, u64)> {
-            let (day, rest) = path.strip_prefix("day=")?.split_once("/host=")?;
-            let (host, file) = rest.split_once('/')?;
-            let session = u64::from_str_radix(file.split('-').nth(1)?, 16).ok()?;
-            Some((day, host, session))
-        };
-        parts().is_some_and(|(day, host, session)| self.selects(day, host, session))
+    /// Says what it selects of a file, by its name in the folder of a table.
+    pub(crate) fn selects_file<'p>(&self, path: &'p str, layout: Layout) -> Selected<'p> {
+        let Some(place) = Place::of(path) else { return Selected::Nothing };
+        let day = &place.partition.day;
+        match place.owner {
+            Some((host, session)) if self.selects(day, host, session) => Selected::All,
+            Some(_) => Selected::Nothing,
+            None if self.before.as_ref().is_some_and(|before| day >= before) => Selected::Nothing,
+            None => match &self.host {
+                None if self.session.is_none() => Selected::All,
+                // Files of other buckets are not read.
+                Some(host) if layout.partition(day, host) != place.partition => Selected::Nothing,
+                _ => Selected::Some(place),
+            },
+        }
     }
 
     /// Says whether it selects all rows of a session.

@@ -3,7 +3,7 @@
 Usage: compare.py TELEMETRY TELEMETRY_LAKE DIR
 
 DIR has a folder for each case, with `streams` and the `store` of their segments. Each store becomes
-a lake with Delta and one without. The engines without a reader of Delta take the files that
+a lake with Delta and one without, and that of several hosts one with buckets. The engines without a reader of Delta take the files that
 `deltalake` names, as docs/lake.md says. `statements.py` has the statements of that page.
 """
 
@@ -222,14 +222,16 @@ def main():
         run(telemetry, "sql", "-o", str(case / "events.db"), *streams, codes=(0, 1))
         wanted = with_sql(case / "events.db")
         assert all(wanted.values()), f"{case.name}: {wanted}"
-        for form in ("delta", "parquet"):
+        for form in ("delta", "parquet", "buckets") if case.name == "hosts" else ("delta", "parquet"):
             root = case / form
             shutil.copytree(case / "store", root)
-            run(lake, "init", root.as_uri(), "--format", form)
+            has_buckets = form == "buckets"
+            how = ("--format", "delta", "--buckets", "2") if has_buckets else ("--format", form)
+            run(lake, "init", root.as_uri(), *how)
             # Small batches make files to join. But they cut spans in two, so then spans are not compared.
             is_joined = form == "delta" and case.name in ("mixed", "one")
             run(lake, "commit", root.as_uri(), "--max-segments", "2" if is_joined else "1000")
-            if is_joined:
+            if is_joined or has_buckets:
                 before = len(files_of(root, "app_RequestEnd"))
                 run(lake, "compact", root.as_uri())
                 assert len(files_of(root, "app_RequestEnd")) < before, f"{case.name}: files are joined"

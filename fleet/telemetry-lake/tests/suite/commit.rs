@@ -5,9 +5,13 @@ use std::collections::BTreeSet;
 use telemetry_lake::lake::Format;
 use telemetry_testing::made::{Plan, Random, make, registry};
 
-use crate::lakes::{EventKey, TestLake, events_of, renumber};
+use crate::lakes::{EventKey, Form, TestLake, events_of, renumber};
 
-pub(crate) const FORMATS: [Format; 2] = [Format::Delta, Format::Parquet];
+/// With two hosts of the tests in one bucket, and another in another.
+pub(crate) const BUCKETS: Form = Form { format: Format::Delta, buckets: Some(4) };
+
+pub(crate) const FORMS: [Form; 3] =
+    [Form { format: Format::Delta, buckets: None }, Form { format: Format::Parquet, buckets: None }, BUCKETS];
 
 /// Streams of three hosts, of which two have the same numbers of sessions.
 pub(crate) fn streams(plan: &Plan) -> Vec<(&'static str, Vec<u8>)> {
@@ -31,8 +35,8 @@ fn plan() -> Plan {
 
 #[test]
 fn each_event_is_a_row_once() {
-    for format in FORMATS {
-        let (lake, streams) = (TestLake::new(format), streams(&plan()));
+    for form in FORMS {
+        let (lake, streams) = (TestLake::new(form), streams(&plan()));
         let wanted = all_events(&streams);
         for (host, stream) in &streams {
             assert!(lake.ship(host, stream).len() > 2, "several segments of a session");
@@ -80,8 +84,8 @@ fn threads_change_nothing() {
 /// Segments arrive in any order and in several batches, and some of them again.
 #[test]
 fn any_order_gives_the_same_rows() {
-    for (seed, format) in (0..4).zip(FORMATS.into_iter().cycle()) {
-        let (lake, source) = (TestLake::new(format), TestLake::new(Format::Parquet));
+    for (seed, form) in (0..6).zip(FORMS.into_iter().cycle()) {
+        let (lake, source) = (TestLake::new(form), TestLake::new(Format::Parquet));
         let streams = streams(&Plan { lose: 15, events: 700, ..plan() });
         let wanted = all_events(&streams);
         let mut segments = Vec::new();
@@ -113,8 +117,8 @@ fn any_order_gives_the_same_rows() {
 /// Damaged segments give the rows of their whole blocks, and the rest is a hole.
 #[test]
 fn damage_is_a_hole() {
-    for format in FORMATS {
-        let lake = TestLake::new(format);
+    for form in FORMS {
+        let lake = TestLake::new(form);
         let stream = make(&registry(), &plan()).stream;
         let segments = lake.ship("h1", &stream);
         let wanted = events_of("h1", &stream);
@@ -153,7 +157,24 @@ fn wrong_arguments_are_named() {
         "{}",
         said.stderr
     );
-    std::fs::remove_file(lake.path().join("lake.json")).unwrap();
+    // As it was before there were buckets.
+    let settings = lake.path().join("lake.json");
+    assert_eq!(std::fs::read_to_string(&settings).unwrap(), r#"{"version":1,"format":"delta"}"#);
+    for (of, other) in [(&lake, "--buckets=64"), (&TestLake::new(BUCKETS), "--buckets=5")] {
+        let said = of.run(&["init", other]);
+        let (there, wanted) = match of.form.buckets {
+            None => ("`delta`", "`delta` with 64 buckets"),
+            Some(_) => ("`delta` with 4 buckets", "`delta` with 5 buckets"),
+        };
+        let error =
+            format!(": there is a lake of the form {there}; expected none, or one of the form {wanted}\n");
+        assert!(said.code == Some(2) && said.stderr.ends_with(&error), "{said:?}");
+        assert_eq!(of.run(&of.form.init()).code, Some(0), "again");
+    }
+    std::fs::write(&settings, r#"{"version":1,"format":"delta","buckets":4}"#).unwrap();
+    let said = lake.run(&["commit"]);
+    assert!(said.stderr.ends_with(": the lake has version 1; expected 2\n"), "{said:?}");
+    std::fs::remove_file(settings).unwrap();
     let said = lake.run(&["commit"]);
     assert_eq!(said.code, Some(2));
     assert!(

@@ -4,7 +4,7 @@ use telemetry_fleet::segment::shed;
 use telemetry_lake::lake::Format;
 use telemetry_testing::made::{Plan, make, registry};
 
-use crate::commit::FORMATS;
+use crate::commit::FORMS;
 use crate::lakes::{TestLake, events_of};
 
 /// The sum of the events of a cause, from the lines of the command.
@@ -66,8 +66,8 @@ fn losses_and_holes_are_told() {
 /// What a shipper shed is told as such, and is a row if it arrives nevertheless.
 #[test]
 fn events_that_were_shed_are_told() {
-    for format in FORMATS {
-        let lake = TestLake::new(format);
+    for form in FORMS {
+        let lake = TestLake::new(form);
         let plan = Plan { events: 2000, block_size: 512, lose: 40, flush: 7, ..Plan::default() };
         let stream = make(&registry(), &plan).stream;
         let wanted = events_of("h1", &stream);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use telemetry_testing::made::{Plan, make, registry};
 
-use crate::commit::{FORMATS, all_events, streams};
+use crate::commit::{FORMS, all_events, streams};
 use crate::lakes::{EventKey, TestLake, renumber};
 
 fn plan() -> Plan {
@@ -28,8 +28,8 @@ fn left(
 
 #[test]
 fn rows_of_hosts_and_sessions_go_and_do_not_come_back() {
-    for format in FORMATS {
-        let (lake, streams) = (TestLake::new(format), streams(&plan()));
+    for form in FORMS {
+        let (lake, streams) = (TestLake::new(form), streams(&plan()));
         for (host, stream) in &streams {
             lake.ship(host, stream);
             lake.commit();
@@ -74,9 +74,9 @@ fn rows_of_hosts_and_sessions_go_and_do_not_come_back() {
 #[cfg(feature = "failpoints")]
 #[test]
 fn a_deletion_that_is_killed_is_completed() {
-    for format in FORMATS {
+    for form in FORMS {
         for point in ["plan", "states", "delete", "delete:9", "done"] {
-            let (lake, streams) = (TestLake::new(format), streams(&plan()));
+            let (lake, streams) = (TestLake::new(form), streams(&plan()));
             for (host, stream) in &streams {
                 lake.ship(host, stream);
             }

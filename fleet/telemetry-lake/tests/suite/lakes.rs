@@ -13,10 +13,31 @@ use telemetry_lake::lake::Format;
 use telemetry_lake::state::SessionState;
 use tempfile::TempDir;
 
+/// What is chosen at `init`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Form {
+    pub(crate) format: Format,
+    pub(crate) buckets: Option<u32>,
+}
+
+impl Form {
+    /// The arguments of `init`, without the address.
+    pub(crate) fn init(self) -> Vec<String> {
+        let buckets = self.buckets.map(|buckets| format!("--buckets={buckets}"));
+        ["init".to_owned(), format!("--format={}", self.format.word())].into_iter().chain(buckets).collect()
+    }
+}
+
+impl From<Format> for Form {
+    fn from(format: Format) -> Form {
+        Form { format, buckets: None }
+    }
+}
+
 /// A lake in a directory of its own.
 pub(crate) struct TestLake {
     dir: TempDir,
-    pub(crate) format: Format,
+    pub(crate) form: Form,
 }
 
 /// What a run of the command said.
@@ -34,9 +55,9 @@ pub(crate) type EventKey = (String, i64, u32, u8, i64, String, i64);
 pub(crate) type Row = BTreeMap<String, String>;
 
 impl TestLake {
-    pub(crate) fn new(format: Format) -> TestLake {
-        let lake = TestLake { dir: tempfile::tempdir().unwrap(), format };
-        let said = lake.run(&["init", "--format", format.word()]);
+    pub(crate) fn new(form: impl Into<Form>) -> TestLake {
+        let lake = TestLake { dir: tempfile::tempdir().unwrap(), form: form.into() };
+        let said = lake.run(&lake.form.init());
         assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
         lake
     }
@@ -45,13 +66,14 @@ impl TestLake {
         self.dir.path()
     }
 
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[impl AsRef<str>]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-lake"));
+        let args: Vec<_> = args.iter().map(AsRef::as_ref).collect();
         command.arg(args[0]).arg(format!("file://{}", self.path().display())).args(&args[1..]);
         command
     }
 
-    pub(crate) fn run(&self, args: &[&str]) -> Said {
+    pub(crate) fn run(&self, args: &[impl AsRef<str>]) -> Said {
         said(&self.command(args).output().unwrap())
     }
 
@@ -117,7 +139,7 @@ impl TestLake {
         let mut all = Vec::new();
         files_in(&folder, &folder, &mut all);
         all.retain(|name| name.ends_with(".parquet"));
-        if self.format == Format::Parquet {
+        if self.form.format == Format::Parquet {
             return all;
         }
         let live = self.live(table, u64::MAX);

@@ -1,5 +1,6 @@
 //! Tests of the command, as a process on real stores.
 
+mod buckets;
 mod checkpoints;
 mod chosen;
 mod commit;

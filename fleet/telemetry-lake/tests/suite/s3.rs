@@ -8,8 +8,8 @@ use telemetry_lake::lake::Format;
 use telemetry_testing::made::{Plan, blocks, edit};
 
 use crate::chosen::{read, telemetry};
-use crate::commit::{FORMATS, all_events, streams};
-use crate::lakes::{Said, TestLake, said};
+use crate::commit::{FORMS, all_events, streams};
+use crate::lakes::{Form, Said, TestLake, said};
 
 /// A server with the bucket `fleet`. `put NAME LENGTH` and the bytes store an object; `list` gives
 /// the name and length of each object, and its bytes. `asked` gives the paths of the requests that
@@ -101,8 +101,9 @@ impl Moto {
         self.ask(&format!("put prod/{name} {}", bytes.len()), bytes);
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    fn command(&self, args: &[impl AsRef<str>]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-lake"));
+        let args: Vec<_> = args.iter().map(AsRef::as_ref).collect();
         command.arg(args[0]).arg("s3://fleet/prod").args(&args[1..]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         self.settings(&mut command);
@@ -116,7 +117,7 @@ impl Moto {
         command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret")
     }
 
-    fn run(&self, args: &[&str]) -> Said {
+    fn run(&self, args: &[impl AsRef<str>]) -> Said {
         said(&self.command(args).output().unwrap())
     }
 
@@ -128,8 +129,8 @@ impl Moto {
     }
 
     /// Copies the bucket to a directory.
-    fn fetch(&mut self, format: Format) -> TestLake {
-        let lake = TestLake::new(format);
+    fn fetch(&mut self, form: Form) -> TestLake {
+        let lake = TestLake::new(form);
         for (key, bytes) in self.ask("list", &[]) {
             let place = lake.path().join(key.strip_prefix("prod/").unwrap());
             std::fs::create_dir_all(place.parent().unwrap()).unwrap();
@@ -141,11 +142,11 @@ impl Moto {
 
 #[test]
 fn a_bucket_has_each_event_once() {
-    for format in FORMATS {
+    for form in FORMS {
         let Some(mut moto) = Moto::start() else { return };
-        let source = TestLake::new(format);
+        let source = TestLake::new(form);
         let streams = streams(&Plan { events: 300, block_size: 1024, ..Plan::default() });
-        assert_eq!(moto.run(&["init", "--format", format.word()]).code, Some(0));
+        assert_eq!(moto.run(&form.init()).code, Some(0));
         for (host, stream) in &streams {
             for segment in source.ship(host, stream) {
                 let name = segment.strip_prefix(source.path()).unwrap().to_str().unwrap().to_owned();
@@ -161,7 +162,7 @@ fn a_bucket_has_each_event_once() {
         }
         let said = moto.run(&["commit"]);
         assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
-        moto.fetch(format).check(&all_events(&streams));
+        moto.fetch(form).check(&all_events(&streams));
 
         // A lease that has not ended keeps others away; one that has ended does not.
         moto.put("lease.json", br#"{"owner": "other", "until": 99999999999}"#);
@@ -171,7 +172,7 @@ fn a_bucket_has_each_event_once() {
         assert_eq!(moto.run(&["commit"]).stdout, "no new segments\n");
         assert_eq!(moto.run(&["delete", "--host", "h3"]).code, Some(0));
         let wanted = all_events(&streams).into_iter().filter(|key| key.0 != "h3").collect();
-        moto.fetch(format).check(&wanted);
+        moto.fetch(form).check(&wanted);
     }
 }
 
@@ -194,7 +195,7 @@ fn a_report_fetches_what_it_needs() {
     let Some(mut moto) = Moto::start() else { return };
     let source = TestLake::new(Format::Delta);
     let streams = streams(&Plan { events: 3000, block_size: 512, ..Plan::default() });
-    assert_eq!(moto.run(&["init"]).code, Some(0));
+    assert_eq!(moto.run(&["init", "--buckets=2"]).code, Some(0));
     let (mut wanted, mut times) = (Vec::new(), Vec::new());
     for hours in 0..3 {
         for (host, stream) in &streams {

@@ -7,7 +7,7 @@ use telemetry_decode::{Facts, Value};
 use telemetry_lake::lake::Format;
 use telemetry_testing::made::START;
 
-use crate::commit::FORMATS;
+use crate::commit::{BUCKETS, FORMS};
 use crate::lakes::{Row, TestLake, events_of};
 
 const V1: &str = r#"
@@ -79,10 +79,10 @@ fn each_kind_of_change_has_its_place() {
     );
     let changed = V1.replace("1.0.0", "1.2.0").replace("sort = \"u32\"", "sort = \"string\", max = 20");
     let major = V1.replace("1.0.0", "2.0.0").replace("sort = \"u32\"", "sort = \"bool\"");
-    for format in FORMATS {
+    for form in FORMS {
         // All at once, and one after the other.
         for is_at_once in [true, false] {
-            let lake = TestLake::new(format);
+            let lake = TestLake::new(form);
             let streams = [
                 stream(1, V1, &[(1, of_v1)]),
                 stream(2, &minor, &[(1, of_v1), (2, &[])]),
@@ -118,10 +118,14 @@ fn each_kind_of_change_has_its_place() {
             let params = lake.rows("event_param");
             let counters: BTreeSet<_> = params.iter().map(|row| (&*row["name"], &*row["counter"])).collect();
             assert_eq!(Vec::from_iter(counters), [("n", "true"), ("place", "false"), ("size", "false")]);
-            if format == Format::Delta {
-                let wanted = "session lane thread n time_ns time size n_ place place__bytes size_v2 size__bytes day host";
-                let found = columns(&lake, "app_Tick");
-                assert_eq!(found.join(" "), wanted);
+            if form.format == Format::Delta {
+                let wanted =
+                    "session lane thread n time_ns time size n_ place place__bytes size_v2 size__bytes";
+                let found = columns(&lake, "app_Tick").join(" ");
+                match form == BUCKETS {
+                    false => assert_eq!(found, format!("{wanted} day host")),
+                    true => assert_eq!(found, format!("host {wanted} day bucket")),
+                }
             }
         }
     }
