@@ -164,6 +164,12 @@ pub mod condition {
     pub use crate::registry::condition::{Candidate, Condition, Misfit, SharedCondition, Test};
 }
 
+/// What blocks state of the losses of a lane, for the lake. Not public API.
+#[doc(hidden)]
+pub mod accounts {
+    pub use crate::lanes::losses::{HeaderSums, Losses, Step};
+}
+
 /// Events that give names to values, for the command. Not public API.
 #[doc(hidden)]
 pub mod names {

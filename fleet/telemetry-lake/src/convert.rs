@@ -6,13 +6,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use telemetry_columns::{Batch, Builder, Data, ParquetWriter, Runs, Spans, Table, Tables};
+use telemetry_decode::accounts::HeaderSums;
 use telemetry_decode::blocks::{Blocks, Header, Piece};
 use telemetry_decode::{Clock, Event, Events, Facts, KnownRegistry, Order, Reader, Session};
 use telemetry_format::{BlockType, Calendar, flags};
 
 use crate::catalog::{self, Catalog};
 use crate::layout::Layout;
-use crate::marks::Sums;
 use crate::rows;
 use crate::state::{Range as EventRange, SessionState, ThreadState};
 
@@ -156,7 +156,7 @@ fn note(headers: &[Header], events: &Events<'_>, state: &mut SessionState) {
                 let lane = state.lane(header.registry, header.thread, header.kind);
                 let lane = &mut state.lanes[lane];
                 let end_ns = wall(header.end_ticks);
-                lane.marks.note(header.before, end_ns, Sums::of(header));
+                lane.marks.note(header.before, end_ns, HeaderSums::of(header));
                 if let Some(begin) = before.filter(|begin| is_shed(begin, header)) {
                     let (from_ns, until_ns) = (wall(begin.base_ticks), end_ns);
                     lane.note_shed(EventRange {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use telemetry_format::Loss;
 
-use crate::marks::{Marks, Sums};
+use crate::marks::Marks;
 
 /// A session of a host, as far as its segments are committed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -169,10 +170,7 @@ impl SessionState {
     pub fn missing(&self) -> Vec<Missing> {
         let mut all: Vec<_> =
             self.lanes.iter().enumerate().flat_map(|(n, lane)| lane.missing(n, self)).collect();
-        let given = |lane: &LaneState| {
-            let Sums { sink, excluded, .. } = lane.marks.total();
-            lane.recorded.saturating_sub(sink).saturating_sub(excluded)
-        };
+        let given = |lane: &LaneState| lane.recorded.saturating_sub(lane.marks.total().not_given());
         let at_ends = self.written.saturating_sub(self.lanes.iter().map(given).sum());
         let last = self.lanes.iter().map(|lane| lane.recorded_ns).max().unwrap_or(self.started_ns);
         let until_ns = self.until_ns.max(last);
@@ -248,9 +246,8 @@ impl LaneState {
 
     /// Returns the number of recorded events that are not rows, neither excluded nor lost nor shed.
     pub fn holes(&self) -> u64 {
-        let Sums { sink, excluded, .. } = self.marks.total();
-        let told = self.rows().saturating_add(self.shed()).saturating_add(sink).saturating_add(excluded);
-        self.recorded.saturating_sub(told)
+        let there = self.rows().saturating_add(self.shed());
+        self.recorded.saturating_sub(there).saturating_sub(self.marks.total().not_given())
     }
 
     #[cold]
@@ -284,10 +281,10 @@ impl LaneState {
         };
         let start = session.started_ns;
         for step in &steps {
-            let from_ns = step.from_ns.unwrap_or(start);
-            let Sums { pool, reentrant, sink, .. } = step.change;
+            let from_ns = step.from.unwrap_or(start);
+            let Loss { pool, reentrant, sink, .. } = step.change.lost;
             for (events, why) in [(pool, Why::Pool), (reentrant, Why::Reentrant), (sink, Why::Sink)] {
-                add(from_ns, step.until_ns, events, why);
+                add(from_ns, step.until, events, why);
             }
         }
         let shed = self.shed_ranges();
@@ -297,14 +294,14 @@ impl LaneState {
         let mut there: Vec<_> = self.ranges.iter().chain(&shed).copied().collect();
         there.sort_unstable_by_key(|range| range.from);
         // What is between the ranges, less what the program says of it.
-        let mut excused: u64 = steps.iter().map(|step| step.change.sink + step.change.excluded).sum();
+        let mut excused: u64 = steps.iter().map(|step| step.change.not_given()).sum();
         let end = Range { from: self.recorded, until: 0, from_ns: self.recorded_ns, until_ns: 0 };
         let (mut at, mut from_ns) = (0, start);
         let mut holes = Vec::new();
         for range in there.iter().chain([&end]) {
             if at < range.from {
                 let told = steps.iter().filter(|step| at < step.before && step.before <= range.from);
-                let told: u64 = told.map(|step| step.change.sink + step.change.excluded).sum();
+                let told: u64 = told.map(|step| step.change.not_given()).sum();
                 let known = told.min(range.from - at);
                 excused = excused.saturating_sub(known);
                 holes.push((from_ns, range.from_ns, range.from - at - known));
@@ -336,6 +333,8 @@ fn join(ranges: &mut Vec<Range>) {
 
 #[cfg(test)]
 mod tests {
+    use telemetry_decode::accounts::HeaderSums;
+
     use super::*;
 
     fn lane(takes: impl IntoIterator<Item = u64>) -> (LaneState, u64) {
@@ -368,12 +367,12 @@ mod tests {
         let mut random = telemetry_testing::made::Random(11);
         for _ in 0..200 {
             // A lane of parts, of which some do not arrive.
-            let (mut n, mut sums, mut parts) = (0, Sums::default(), Vec::new());
+            let (mut n, mut sums, mut parts) = (0, HeaderSums::default(), Vec::new());
             for _ in 0..20 {
                 let (sink, excluded) = (random.below(3), random.below(2));
-                sums.sink += sink;
+                sums.lost.sink += sink;
                 sums.excluded += excluded;
-                sums.pool += random.below(2);
+                sums.lost.pool += random.below(2);
                 n += sink + excluded;
                 let events = 1 + random.below(4);
                 parts.push((n, events, sums));
@@ -402,13 +401,13 @@ mod tests {
             }
             lane.join_ranges();
             let (holes, recorded, total) = (lane.holes(), lane.recorded, lane.marks.total());
-            assert_eq!((recorded, lane.shed()), (rows + total.sink + total.excluded + shed + holes, shed));
+            assert_eq!((recorded, lane.shed()), (rows + total.not_given() + shed + holes, shed));
             let of = |why| -> u64 {
                 let all = session.missing();
                 all.iter().filter(|missing| missing.why == why).filter_map(|missing| missing.events).sum()
             };
             let told = (of(Why::Hole), of(Why::Shed), of(Why::Sink), of(Why::Pool));
-            assert_eq!(told, (holes, shed, total.sink, total.pool));
+            assert_eq!(told, (holes, shed, total.lost.sink, total.lost.pool));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// An ordered map that keeps its last entry in place. A map of one entry takes no memory on the
 /// heap, and one of a few takes no more than their own. A stream may have hundreds of thousands of
 /// lanes, and most need no more.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Few<K, V> {
     last: Option<(K, V)>,
     /// The entries before the last.
@@ -15,7 +15,7 @@ pub(crate) struct Few<K, V> {
 /// Maximum number of entries in a list. A node of a `BTreeMap` has room for more.
 const MAX_LISTED: usize = 8;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Before<K, V> {
     /// In order.
     Listed(Vec<(K, V)>),

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use telemetry_format::{Header, Loss};
 
-use crate::lanes::coverage::{Coverage, HeaderSums, Losses, Step};
+use crate::lanes::coverage::Coverage;
+use crate::lanes::losses::{HeaderSums, Losses, Step};
 use crate::report::completeness::{LaneGap, LaneReport};
 
 /// The key of a lane.
@@ -124,15 +125,13 @@ impl Lane {
 
     /// Notes the sums in a header as those before the lane's event of this number.
     pub(crate) fn note_losses(&mut self, before: u64, header: &Header, has_room: bool) {
-        let sums = HeaderSums { lost: header.lost, excluded: header.excluded };
-        self.losses.note(before, header.end_ticks, sums, has_room);
+        self.losses.note(before, header.end_ticks, HeaderSums::of(header), has_room);
     }
 
     /// Returns the number of events that were given to the stream, as far as the lane's headers
     /// tell.
     pub(crate) fn given(&self) -> u64 {
-        let HeaderSums { lost, excluded } = self.losses.total();
-        self.recorded.0.saturating_sub(excluded).saturating_sub(lost.sink)
+        self.recorded.0.saturating_sub(self.losses.total().not_given())
     }
 
     /// Returns the first events of a part that were in no other part.
@@ -205,7 +204,7 @@ impl Lane {
             between(before.map_or(start_ticks, |run| run.end_ticks), behind.behind_ticks)
         });
         let steps = self.losses.steps().filter(|step| step.change.lost.events() > 0);
-        let lost = steps.map(move |step| (step.from_ticks.unwrap_or(start_ticks), step.until_ticks));
+        let lost = steps.map(move |step| (step.from.unwrap_or(start_ticks), step.until));
         not_there.chain(lost).chain(self.unread.intervals())
     }
 
@@ -228,11 +227,11 @@ impl Lane {
             gaps.insert(end, gap);
         }
         self.take_excluded(&mut gaps);
-        for Step { before, from_ticks, until_ticks, change } in self.losses.steps() {
+        for Step { before, from, until: until_ticks, change } in self.losses.steps() {
             if change.lost == Loss::default() {
                 continue;
             }
-            let from_ticks = from_ticks.unwrap_or(start_ticks);
+            let from_ticks = from.unwrap_or(start_ticks);
             let gap = LaneGap { from_ticks, until_ticks, absent: 0, lost: Loss::default() };
             let at = gaps.entry(before).or_insert(gap);
             at.from_ticks = at.from_ticks.min(from_ticks);

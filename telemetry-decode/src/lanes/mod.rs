@@ -5,4 +5,5 @@
 pub(crate) mod coverage;
 pub(crate) mod few;
 pub(crate) mod lane;
+pub(crate) mod losses;
 pub(crate) mod position;

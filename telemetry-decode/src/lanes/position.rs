@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use telemetry_format::Loss;
 
-use crate::lanes::coverage::HeaderSums;
 use crate::lanes::lane::{Lane, LaneKey};
+use crate::lanes::losses::HeaderSums;
 
 /// The events of one lane of one session that were read, by one reader or by several that continued
 /// each other ([`crate::Reader::resume`]). It takes memory only for the gaps of the lane.

@@ -12,8 +12,8 @@ use super::copies::{Whole, join};
 use super::recovered::{LastEvent, OpenBlock, Recovered, ThreadInFlight};
 use crate::bytes::source::Source;
 use crate::decode::decoder::Decoder;
-use crate::lanes::coverage::HeaderSums;
 use crate::lanes::lane::LaneKey;
+use crate::lanes::losses::HeaderSums;
 use crate::write::block::write_block;
 
 /// The copies of one block.
@@ -77,7 +77,7 @@ pub(super) fn write(
             header.header_len = HEADER_LEN as u16;
             ledger.take(lane, &mut header);
             let of_lane = sums.entry(lane).or_default();
-            *of_lane = of_lane.highest(&HeaderSums { lost: header.lost, excluded: header.excluded });
+            *of_lane = of_lane.highest(&HeaderSums::of(&header));
             if decoder.state.has_names(header.registry, header.kind) {
                 header.payload_len = payload.len() as u32;
                 decoder.state.names_block(lane, &header, &payload);
@@ -103,7 +103,7 @@ pub(super) fn write(
     for index in 0..decoder.lanes.len() as u32 {
         if let Some(end) = ledger.end(index, &decoder) {
             let of_lane = sums.entry(index).or_default();
-            *of_lane = of_lane.highest(&HeaderSums { lost: end.lost, excluded: end.excluded });
+            *of_lane = of_lane.highest(&HeaderSums::of(&end));
         }
     }
     let ids = decoder.state.sessions.iter().map(|session| session.id);

@@ -3,7 +3,7 @@
 use telemetry_format::{BlockType, Header, Loss, MAX_PAYLOAD, flags};
 
 use super::pack;
-use crate::lanes::coverage::HeaderSums;
+use crate::lanes::losses::HeaderSums;
 
 /// The open block of a lane, and the fields of its next header.
 #[derive(Default)]
