@@ -1,5 +1,7 @@
 //! `telemetry list`: running processes, and ring files of dead ones.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::process::{Counters, DeadRing, Found, Info, Pid, Place, ask_all, command_line, directory};
@@ -11,9 +13,12 @@ use crate::text::date;
 use crate::text::table::Table;
 use crate::text::{elapsed, escaped_text, grouped};
 
-/// The columns. Those before the numbers, and the last one, have words.
-const HEAD: [&str; 9] =
-    ["pid", "program", "uptime", "output", "directory", "emitted", "per second", "lost", "command"];
+/// The columns: those with words, and the others, of which the last one has words, too.
+const WORDS: [&str; 6] = ["pid", "program", "uptime", "output", "directory", PRESETS];
+const OTHERS: [&str; 4] = ["emitted", "per second", "lost", "command"];
+
+/// The column that only some lists have.
+const PRESETS: &str = "presets";
 
 /// The maximum of characters in a column of words.
 const MAX_WORDS_WIDTH: usize = 48;
@@ -105,8 +110,11 @@ impl Run for Args {
 impl List {
     fn append_text(&self, out: &mut Vec<u8>) {
         if !self.processes.is_empty() {
-            let mut table = Table::new(5, &HEAD).with_words_last();
-            for Listed { uptime, command, directory, per_second, counters, info, .. } in &self.processes {
+            let has_presets = self.processes.iter().any(|listed| listed.presets().is_some());
+            let words = if has_presets { &WORDS[..] } else { &WORDS[..WORDS.len() - 1] };
+            let mut table = Table::new(words.len(), &[words, &OTHERS].concat()).with_words_last();
+            for listed in &self.processes {
+                let Listed { uptime, command, directory, per_second, counters, info, .. } = listed;
                 let words = [
                     info.called().to_string(),
                     escaped_text(&info.program),
@@ -114,9 +122,10 @@ impl List {
                     short(&info.masks.output).unwrap_or("nothing".into()),
                     directory.as_deref().map_or("?".into(), escaped_text),
                 ];
+                let presets = has_presets.then(|| listed.presets().unwrap_or("-".into()));
                 let numbers = [counters.emitted, per_second.round() as u64, counters.lost()];
                 let command = short(&command.join(" ")).unwrap_or("?".into());
-                table.row(words.into_iter().chain(numbers.map(grouped)).chain([command]));
+                table.row(words.into_iter().chain(presets).chain(numbers.map(grouped)).chain([command]));
             }
             table.append(out, 0);
         }
@@ -144,6 +153,13 @@ impl Listed {
             counters: info.counters,
             info,
         }
+    }
+
+    /// Returns the presets of all its registries, if there are any.
+    fn presets(&self) -> Option<String> {
+        let presets: BTreeSet<&str> =
+            self.info.registries.iter().flat_map(|of| of.presets.iter().map(String::as_str)).collect();
+        short(&presets.into_iter().collect::<Vec<_>>().join(" "))
     }
 }
 

@@ -357,6 +357,27 @@ fn lists_show_what_can_be_asked() {
     sockets.check(&format!("tail {}", off.pid), 2, &without);
 }
 
+/// The column is there only if a process has presets.
+#[test]
+fn a_list_has_presets() {
+    for (presets, head, shown) in
+        [("presets = [\"pauses\", \"busy\"]\n", true, "  busy pauses  "), ("", false, "  0  ")]
+    {
+        let sockets = Sockets::new();
+        let answer = format!(
+            "ok\npid = {}\nprogram = \"app\"\n\n[[registry]]\nname = \"gc\"\nversion = \"1.0.0\"\n{presets}",
+            std::process::id()
+        );
+        sockets.serve(move |_, stream| {
+            let _ = stream.write_all(answer.as_bytes());
+        });
+        let listed = sockets.prints("list");
+        let lines: Vec<_> = listed.lines().collect();
+        assert_eq!(lines[0].contains("  presets  "), head, "{listed}");
+        assert!(lines[1].contains(shown), "{listed}");
+    }
+}
+
 #[test]
 fn a_stopped_process_is_told_of() {
     let sockets = Sockets::new();
