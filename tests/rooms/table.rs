@@ -82,7 +82,7 @@ const FOREIGN: &[Room] = &[
     ("mono", &["common"]),
     ("mps", &["common"]),
     ("formats", &["common", "ghc", "mono", "mps"]),
-    ("timeline", &["common"]),
+    ("timeline", &["common", "mono"]),
     ("perfetto", &["common", "timeline"]),
     ("chrome", &["common", "timeline"]),
     ("ctf", &["common", "timeline"]),

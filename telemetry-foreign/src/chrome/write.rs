@@ -11,8 +11,8 @@ use super::values::{arguments, reading};
 use crate::common::json::{microseconds, number, signed, text};
 use crate::common::written::Written;
 use crate::timeline::{
-    Counter, Counters, Held, PerEvent, Process, Processes, RowKey, Rows, Span, SpanEnd, TOO_MANY, Timeline,
-    losses,
+    Counter, Counters, Held, PerEvent, Process, Processes, Reading, RowKey, Rows, Span, SpanEnd, TOO_MANY,
+    Timeline, losses,
 };
 
 /// Writes events and spans in the JSON format of Chrome's traces.
@@ -45,6 +45,8 @@ struct Type {
     /// Names of its parameters where it ends a span.
     end_params: Box<[Box<[u8]>]>,
     counters: Rc<[Counter]>,
+    /// It is about counters that events define.
+    has_defined: bool,
 }
 
 /// An event that waits for its spans: its thread, and its arguments.
@@ -77,7 +79,9 @@ impl Timeline for ChromeTrace<'_> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         let time = self.prepare(event);
         let ChromeTrace { out, types, counters, threads, .. } = self;
-        let Type { head, params, counters, .. } = types.get(event, |event| Type::new(event, counters));
+        let Type { head, params, counters, has_defined, .. } =
+            types.get(event, |event| Type::new(event, counters));
+        let has_defined = *has_defined;
         let thread = threads.get(&(event.session().id, event.thread()));
         let to = &mut out.buffer;
         open(to, "i");
@@ -96,6 +100,12 @@ impl Timeline for ChromeTrace<'_> {
         if !counters.is_empty() {
             let counters = counters.clone();
             self.readings(event, time, &counters);
+        }
+        if has_defined && let Some((counter, readings)) = self.counters.defined(event) {
+            let start = self.start.unwrap_or_default();
+            for (wall_ns, value) in readings {
+                self.reading(event, wall_ns.saturating_sub(start), &counter, value);
+            }
         }
         self.written.events += 1;
         self.out.relieve()
@@ -257,20 +267,26 @@ fn close(out: &mut Vec<u8>) {
 impl ChromeTrace<'_> {
     /// Writes the values of an event that are readings of counters.
     fn readings(&mut self, event: &Event<'_>, time: i64, counters: &[Counter]) {
+        for counter in counters {
+            if let Some(value) = counter.reading(event) {
+                self.reading(event, time, counter, value);
+            }
+        }
+    }
+
+    /// Writes a value of a counter, of the thread of an event.
+    fn reading(&mut self, event: &Event<'_>, time: i64, counter: &Counter, value: Reading) {
         let thread = self.threads.get(&(event.session().id, event.thread())).map_or(&[][..], |thread| thread);
         let to = &mut self.out.buffer;
-        for counter in counters {
-            let Some(value) = counter.reading(event) else { continue };
-            open(to, "C");
-            to.extend_from_slice(thread);
-            to.extend_from_slice(b"\"ts\":");
-            microseconds(to, time);
-            to.extend_from_slice(b",\"name\":");
-            text(to, counter.name.as_bytes());
-            to.extend_from_slice(b",\"args\":{\"value\":");
-            reading(to, value);
-            close(to);
-        }
+        open(to, "C");
+        to.extend_from_slice(thread);
+        to.extend_from_slice(b"\"ts\":");
+        microseconds(to, time);
+        to.extend_from_slice(b",\"name\":");
+        text(to, counter.name.as_bytes());
+        to.extend_from_slice(b",\"args\":{\"value\":");
+        reading(to, value);
+        close(to);
     }
 
     /// Describes the thread of an event, if it is new. Returns the time of the event.
@@ -357,6 +373,7 @@ impl Type {
             params: params.iter().map(|param| name(&param.name)).collect(),
             end_params: params.iter().map(|param| name(&format!("end_{}", param.name))).collect(),
             counters: counters.of(event),
+            has_defined: Counters::has_defined(event),
         }
     }
 }

@@ -48,6 +48,8 @@ struct Type {
     /// Names of its parameters where it ends a span.
     end_params: Box<[u64]>,
     counters: Rc<[Counter]>,
+    /// It is about counters that events define.
+    has_defined: bool,
 }
 
 /// An event that waits for its spans.
@@ -86,9 +88,9 @@ impl Timeline for PerfettoTrace<'_> {
         let step = self.step(time)?;
         self.last = self.last.max(time);
         let PerfettoTrace { types, counters, names, packets, .. } = self;
-        let Type { name, category, params, counters, .. } =
+        let Type { name, category, params, counters, has_defined, .. } =
             types.get(of, |of| Type::new(of, names, counters));
-        let (name, category) = (*name, *category);
+        let (name, category, has_defined) = (*name, *category, *has_defined);
         let counters = (!counters.is_empty()).then(|| counters.clone());
         packets.push(|out| {
             number(out, packet::TIMESTAMP, step);
@@ -109,6 +111,11 @@ impl Timeline for PerfettoTrace<'_> {
         })?;
         if let Some(counters) = counters {
             self.readings(of, &counters)?;
+        }
+        if has_defined && let Some((counter, readings)) = self.counters.defined(of) {
+            for (time, reading) in readings {
+                self.reading(of, time, &counter, reading)?;
+            }
         }
         self.written.events += 1;
         Ok(())
@@ -261,25 +268,31 @@ impl PerfettoTrace<'_> {
     /// Writes the values of an event that are readings of counters.
     fn readings(&mut self, of: &Event<'_>, counters: &[Counter]) -> io::Result<()> {
         for counter in counters {
-            let Some(reading) = counter.reading(of) else { continue };
-            let track = self.tracks.counter(&mut self.packets, of.session(), counter)?;
-            let step = self.step(of.wall_ns())?;
-            self.packets.push(|out| {
-                number(out, packet::TIMESTAMP, step);
-                number(out, packet::SEQUENCE, sequence::EVENTS);
-                number(out, packet::SEQUENCE_FLAGS, sequence::NEEDS_STATE);
-                message(out, packet::TRACK_EVENT, |out| {
-                    number(out, event::TYPE, event::READING);
-                    number(out, event::TRACK, track);
-                    match reading {
-                        Reading::Whole(value) => number(out, event::INTEGER, value as u64),
-                        Reading::F32(value) => fixed(out, event::DOUBLE, f64::from(value).to_bits()),
-                        Reading::F64(value) => fixed(out, event::DOUBLE, value.to_bits()),
-                    }
-                });
-            })?;
+            if let Some(reading) = counter.reading(of) {
+                self.reading(of, of.wall_ns(), counter, reading)?;
+            }
         }
         Ok(())
+    }
+
+    /// Writes a value of a counter, in the session of an event.
+    fn reading(&mut self, of: &Event<'_>, time: i64, counter: &Counter, reading: Reading) -> io::Result<()> {
+        let track = self.tracks.counter(&mut self.packets, of.session(), counter)?;
+        let step = self.step(time)?;
+        self.packets.push(|out| {
+            number(out, packet::TIMESTAMP, step);
+            number(out, packet::SEQUENCE, sequence::EVENTS);
+            number(out, packet::SEQUENCE_FLAGS, sequence::NEEDS_STATE);
+            message(out, packet::TRACK_EVENT, |out| {
+                number(out, event::TYPE, event::READING);
+                number(out, event::TRACK, track);
+                match reading {
+                    Reading::Whole(value) => number(out, event::INTEGER, value as u64),
+                    Reading::F32(value) => fixed(out, event::DOUBLE, f64::from(value).to_bits()),
+                    Reading::F64(value) => fixed(out, event::DOUBLE, value.to_bits()),
+                }
+            });
+        })
     }
 
     /// Returns a row for a span that does not nest on its thread.
@@ -357,6 +370,7 @@ impl Type {
             params: params.iter().map(|param| names.annotation(&param.name)).collect(),
             end_params: params.iter().map(|param| names.annotation(&format!("end_{}", param.name))).collect(),
             counters: counters.of(event),
+            has_defined: Counters::has_defined(event),
         }
     }
 }

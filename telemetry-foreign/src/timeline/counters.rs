@@ -1,9 +1,12 @@
-//! Parameters with the mark `counter`: readings of something that changes over time.
+//! Parameters with the mark `counter`: readings of something that changes over time. Mono's
+//! performance counters have events of their own.
 
 use std::rc::Rc;
 
 use hashbrown::HashMap;
 use telemetry_decode::{Event, Value};
+
+use crate::mono::Readings;
 
 /// A counter of some type of event.
 #[derive(Debug)]
@@ -12,7 +15,7 @@ pub(crate) struct Counter {
     param: usize,
     /// Versions of a registry share their counters, and so their numbers.
     pub(crate) number: u64,
-    /// `EVENT.PARAMETER`, which no other counter has.
+    /// `EVENT.PARAMETER`, or `SECTION: NAME` of Mono's, which no other counter has.
     pub(crate) name: String,
     pub(crate) unit: String,
 }
@@ -29,6 +32,7 @@ pub(crate) enum Reading {
 #[derive(Default)]
 pub(crate) struct Counters {
     by_name: HashMap<String, Known>,
+    of_mono: Readings,
 }
 
 struct Known {
@@ -47,6 +51,25 @@ impl Counters {
         counters.collect()
     }
 
+    /// Returns whether [`Counters::defined`] takes events of this type.
+    pub(crate) fn has_defined(event: &Event<'_>) -> bool {
+        Readings::has(event)
+    }
+
+    /// Takes an event about a counter that an event defines. Returns the counter, and the values
+    /// that it is known to have since the last call, with their times.
+    pub(crate) fn defined(&mut self, event: &Event<'_>) -> Option<(Counter, Vec<(i64, Reading)>)> {
+        let read = self.of_mono.take(event)?;
+        let readings = read.values.iter().filter_map(|(time, value)| Some((*time, Reading::of(value)?)));
+        let readings: Vec<_> = readings.collect();
+        let new = Known { number: self.by_name.len() as u64, registry: event.registry().name.clone() };
+        let number = self.by_name.entry_ref(read.name).or_insert(new).number;
+        // It is no parameter.
+        let counter =
+            Counter { param: usize::MAX, number, name: read.name.to_string(), unit: read.unit.to_string() };
+        Some((counter, readings))
+    }
+
     /// Returns the name and the number of a counter. If an event of another registry has the short
     /// name, the name begins with the registry.
     fn named(&mut self, registry: &str, event: &str, param: &str) -> (String, u64) {
@@ -61,11 +84,19 @@ impl Counters {
 }
 
 impl Counter {
-    /// Returns its value in an event. Readers take no whole number above the largest signed one, so
-    /// those are floats. Floats that are not finite stand on no axis.
+    /// Returns its value in an event.
     #[inline]
     pub(crate) fn reading(&self, event: &Event<'_>) -> Option<Reading> {
-        Some(match event.value(self.param)? {
+        Reading::of(&event.value(self.param)?)
+    }
+}
+
+impl Reading {
+    /// Returns a value. Readers take no whole number above the largest signed one, so those are
+    /// floats. Floats that are not finite stand on no axis.
+    #[inline]
+    fn of(value: &Value<'_>) -> Option<Reading> {
+        Some(match *value {
             Value::Word(number) | Value::Unsigned(number) => {
                 i64::try_from(number).map_or(Reading::F64(number as f64), Reading::Whole)
             }

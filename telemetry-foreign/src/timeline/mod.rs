@@ -1,7 +1,7 @@
 //! Events and spans as a viewer with a time axis shows them: processes, threads, slices, instants.
 //!
-//! May use: `common`. Never: know the bytes of a format, or pair the begins and ends of spans. Its
-//! caller passes pairs.
+//! May use: `common`, and of `mono` its counters. Never: know the bytes of a format, or pair the
+//! begins and ends of spans. Its caller passes pairs.
 
 mod counters;
 mod held;

@@ -1,19 +1,10 @@
 //! Performance counters and their last values.
 
 use super::listed::Listed;
+use crate::mono::counters::{INT, INTERVAL, LONG, TIME, UINT, ULONG, section};
 use crate::mono::decode::Item;
 use crate::mono::text::Text;
 use crate::mono::what::What;
-
-/// The types of values.
-const INT: u64 = 0;
-const UINT: u64 = 1;
-const LONG: u64 = 3;
-const ULONG: u64 = 4;
-const INTERVAL: u64 = 7;
-
-/// A unit: times, whose values of type `LONG` are tenths of a microsecond.
-const TIME: u64 = 2 << 24;
 
 /// The counters in the report without details.
 const SHOWN: [&str; 14] = [
@@ -126,20 +117,4 @@ impl Counter {
             (Some(Value::Text(None)) | None, _) => out.text("<null>"),
         };
     }
-}
-
-/// Returns the name of a section; `None` for one that the program made.
-fn section(section: u64) -> Option<&'static str> {
-    Some(match section {
-        0x100 => "Mono JIT",
-        0x200 => "Mono GC",
-        0x400 => "Mono Metadata",
-        0x800 => "Mono Generics",
-        0x1000 => "Mono Security",
-        0x2000 => "Mono Runtime",
-        0x4000 => "Mono System",
-        0x8000 => return None,
-        0x1_0000 => "Mono Profiler",
-        _ => "<unknown>",
-    })
 }
