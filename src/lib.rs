@@ -260,4 +260,7 @@ mod texts {
     #[cfg(feature = "testing")]
     #[doc = include_str!("../docs/testing.md")]
     struct Testing;
+    #[cfg(feature = "testing")]
+    #[doc = include_str!("../docs/rules.md")]
+    struct Rules;
 }

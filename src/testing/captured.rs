@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use telemetry_decode::rules::Checker;
 use telemetry_decode::{OwnedEvent, TypedEvent};
 
 use super::failure::Failure;
@@ -60,6 +61,21 @@ impl<R> Captured<R> {
     #[track_caller]
     pub fn expect_none<E: TypedEvent>(&self) {
         none::<E>(&self.events, &[], 0);
+    }
+
+    /// Expects that the events break no `[[rule]]` of their registries. What must come must come
+    /// before the end of the capture.
+    ///
+    /// # Panics
+    /// If a rule is broken. The message says which, and shows all events.
+    #[track_caller]
+    pub fn expect_rules(&self) {
+        let (mut checker, mut broken) = (Checker::new(usize::MAX), Vec::new());
+        self.events.iter().for_each(|event| checker.take_owned(event, &mut broken));
+        checker.finish(|_| true, &mut broken);
+        if !broken.is_empty() {
+            panic!("{}", Failure::broken(&self.events, checker.rules(), &broken));
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use telemetry_decode::rules::{Broken, CheckedRule};
 use telemetry_decode::{OwnedEvent, Value};
 use telemetry_runtime::__private::testing::Grouped;
 
@@ -100,6 +101,38 @@ impl Failure {
         lines.events(from..events.len(), |index| match is_wrong(&events[index]) {
             true => Mark::Wrong,
             false => Mark::None,
+        });
+        Failure { text: lines.text }
+    }
+
+    /// Rules are broken.
+    pub(super) fn broken(events: &[OwnedEvent], rules: &[CheckedRule], broken: &[Broken]) -> Failure {
+        let mut lines = Lines::new(events);
+        for (index, one) in broken.iter().take(SHOWN).enumerate() {
+            let rule = &rules[one.rule];
+            let first = &events[one.first.number as usize];
+            let by = rule.rule.by.as_deref();
+            let place = by.and_then(|by| first.schema().params.iter().position(|param| param.name == by));
+            let key = place.and_then(|place| Some((place, first.value(place)?)));
+            let key = key.map_or(String::new(), |(place, value)| {
+                format!(" for {} {}", by.unwrap_or_default(), shown(first, place, &value))
+            });
+            let line_end = if index == 0 { "" } else { "\n" };
+            lines.text += &format!("{line_end}rule `{}` is broken{key}: {}", rule.rule.name, one.text(rule));
+        }
+        if broken.len() > SHOWN {
+            lines.text += &format!("\n... {} more", Grouped::from((broken.len() - SHOWN) as u64));
+        }
+        let shown = &broken[..broken.len().min(SHOWN)];
+        lines.events(0..events.len(), |index| {
+            let is = |number: u64| number == index as u64;
+            if shown.iter().any(|one| one.second.is_some_and(|second| is(second.number))) {
+                Mark::Wrong
+            } else if shown.iter().any(|one| is(one.first.number)) {
+                Mark::Found
+            } else {
+                Mark::None
+            }
         });
         Failure { text: lines.text }
     }

@@ -13,6 +13,7 @@ mod input;
 #[cfg(unix)]
 mod process;
 mod registry;
+mod rules;
 mod spans;
 mod sql;
 mod stats;

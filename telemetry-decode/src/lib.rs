@@ -22,6 +22,7 @@
 //!   the members of `telemetry print --json`. [`Position`] implements `Deserialize` too.
 
 mod bytes;
+mod checking;
 mod decode;
 mod lanes;
 mod logs;
@@ -68,6 +69,7 @@ pub mod completeness {
     pub use crate::report::completeness::{
         Bytes, Cause, Damage, Gap, LaneGap, LaneReport, MAX_LISTED, Reason, Undecodable, Unmatched,
     };
+    pub use crate::report::gaps::Gaps;
 }
 
 /// Blocks of a stream without their events: in sequence, or as an index. `docs/format.md` in the
@@ -156,6 +158,37 @@ pub mod rows {
     pub use crate::decode::copies::{Copies, Known};
     pub use crate::decode::event_batch::{Row, Rows};
     pub use crate::order::ahead::Giving;
+}
+
+/// Rules of registries, checked on events in the order of time. `docs/rules.md` in the repository
+/// describes them.
+///
+/// ```no_run
+/// use telemetry_decode::rules::Checker;
+/// use telemetry_decode::{Reader, completeness::Gaps};
+///
+/// let mut events = Reader::open("telemetry.tel")?.events()?;
+/// let (mut checker, mut broken) = (Checker::new(100_000), Vec::new());
+/// while let Some(batch) = events.next_batch()? {
+///     checker.take_batch(&batch, &mut broken);
+/// }
+/// let ended = |id| events.sessions().iter().any(|session| session.id == id && session.ended);
+/// checker.finish(ended, &mut broken);
+/// let gaps = Gaps::new(&events.gaps());
+/// for broken in &broken {
+///     let rule = &checker.rules()[broken.rule];
+///     if broken.is_certain(rule, &gaps) {
+///         println!("rule `{}` is broken: {}", rule.rule.name, broken.text(rule));
+///     }
+/// }
+/// # Ok::<(), telemetry_decode::Error>(())
+/// ```
+pub mod rules {
+    pub use crate::checking::act::Step;
+    pub use crate::checking::checker::Checker;
+    pub use crate::checking::found::{Broken, How, Moment};
+    pub use crate::checking::rule::CheckedRule;
+    pub use crate::values::key::Key;
 }
 
 /// Conditions on the values of events, for filters. Not public API.

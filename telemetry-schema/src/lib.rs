@@ -95,6 +95,14 @@
 //! limit = 4                                      # how many may run at once, with a key; default 8
 //! doc = "The collector at work"
 //!
+//! [[rule]]                                       # what readers check
+//! name = "TraceEnds"
+//! after = "TraceStart"                           # after this event ...
+//! comes = "TraceEnd"                             # ... comes that one,
+//! within = "10 ms"                               # optional: in this time,
+//! by = "trace"                                   # optional: for each value of the parameter
+//! doc = "No trace takes longer"
+//!
 //! [[allow]]                                      # allows one change since the last release
 //! change = "param-retyped"                       # its rule: [`version::Rule`]
 //! event = "TraceStart"                           # what changes: event, param of an event, kind,
@@ -179,6 +187,7 @@ pub use model::registry::{
     TypeValue, Version,
 };
 pub use model::replay::{Replay, ReplayAction, ReplayRole};
+pub use model::rule::{EventRule, RuleForm};
 pub use model::slots::Slots;
 pub use model::sort::Sort;
 pub use model::tracing::{Tracing, TracingAt};

@@ -7,8 +7,9 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use telemetry_schema::limits::{DEFAULT_RUN_LEN, MAX_EVENT_LEN, MAX_RUN_LEN};
 use telemetry_schema::{
-    Clock, Count, Event, Kind, Message, NameBy, Named, Param, Preset, Registry, Replay, ReplayAction,
-    ReplayRole, Role, Sort, Span, Tracing, TracingAt, Type, TypeForm, TypeValue, Version,
+    Clock, Count, CounterPer, Event, EventRule, Kind, Message, NameBy, Named, Param, Preset, Registry,
+    Replay, ReplayAction, ReplayRole, Role, RuleForm, Sort, Span, Tracing, TracingAt, Type, TypeForm,
+    TypeValue, Version,
 };
 
 /// Names of kinds, types and events: acronyms, digits, single letters.
@@ -64,6 +65,7 @@ pub fn registries() -> impl Strategy<Value = Registry> {
             registry.presets = presets(&registry);
             registry.spans = spans(&registry.events);
             registry.messages = messages(&registry.spans, &registry.events);
+            registry.rules = rules(&registry.spans);
             registry
         })
 }
@@ -250,6 +252,27 @@ fn spans(events: &[Event]) -> Vec<Span> {
         spans.insert(span.name.clone(), span);
     }
     spans.into_values().collect()
+}
+
+/// Makes rules of each form from spans.
+fn rules(spans: &[Span]) -> Vec<EventRule> {
+    let rule = |(open, span): (usize, &Span)| {
+        let (form, by) = match open % 3 {
+            0 => {
+                let within_ns = (open > 0).then_some(1500 * open as u64);
+                let form = RuleForm::Comes { after: span.begin, comes: span.end, within_ns };
+                (form, span.key.clone())
+            }
+            1 => (RuleForm::Never { never: span.end, open }, span.key.clone()),
+            _ => (RuleForm::AtMost { at_most: open as u32, open }, None),
+        };
+        let mut rule = EventRule::new(&span.name, form);
+        rule.by = by;
+        rule.per = if open % 2 == 0 { CounterPer::Thread } else { CounterPer::Process };
+        rule.doc = "what spans do".to_string();
+        rule
+    };
+    spans.iter().enumerate().map(rule).collect()
 }
 
 /// Makes messages from spans that share no event. The last one has no end.

@@ -51,6 +51,7 @@ const DECODE: &[Room] = &[
         ],
     ),
     ("replay", &["report", "registry", "typed", "read"]),
+    ("checking", &["report", "values", "sessions", "registry", "decode"]),
 ];
 
 const RUNTIME: &[Room] = &[
@@ -123,6 +124,7 @@ const CLI: &[Room] = &[
     ("symbols", &["text", "term", "input"]),
     ("stats", &["text", "term", "input", "symbols"]),
     ("spans", &["text", "term", "input"]),
+    ("rules", &["text", "term", "input", "spans"]),
     ("compare", &["text", "term", "input", "symbols", "stats", "spans"]),
     ("commands", ALL),
 ];

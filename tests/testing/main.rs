@@ -4,11 +4,16 @@ use telemetry::telemetry_event;
 
 mod expectations;
 mod processes;
+mod rules;
 mod threads;
 
 /// The events of the program under test.
 #[telemetry_event("tests/registries/evictions.toml", decode)]
 pub mod cache {}
+
+/// A registry with rules.
+#[telemetry_event("tests/registries/served.toml", decode)]
+pub mod served {}
 
 /// Another registry of the same program.
 #[telemetry_event("tests/registries/work.toml", decode)]

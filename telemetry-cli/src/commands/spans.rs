@@ -73,19 +73,13 @@ impl Run for Args {
         }
         let mut paired = Paired::new(self.max_open, &self.span, self.limit, self.net);
         paired.select(condition);
-        paired.read(
-            &mut opened,
-            self.threads.number(),
-            progress,
-            |_| {},
-            |_, names, found, gaps| {
-                if self.csv {
-                    names.append_csv(output.buffer(), found, gaps);
-                    output.relieve()?;
-                }
-                Ok(())
-            },
-        )?;
+        paired.read(&mut opened, self.threads.number(), progress, &mut (), |_, names, found, gaps| {
+            if self.csv {
+                names.append_csv(output.buffer(), found, gaps);
+                output.relieve()?;
+            }
+            Ok(())
+        })?;
         let Paired { pairing, tally, .. } = paired;
 
         let verdict = opened.verdict();

@@ -1,7 +1,10 @@
-//! `telemetry tail`: prints the events of a running process.
+//! `telemetry tail`: prints the events of a running process, or checks its rules.
+
+mod rules;
 
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use crate::input::inputs::Inputs;
 use crate::input::lines::LineArgs;
@@ -9,11 +12,13 @@ use crate::input::live::{self, Seen};
 use crate::input::selection::FilterArgs;
 use crate::input::verdict::Verdict;
 use crate::process::{ProcessName, Sent, word};
-use crate::term::ended::{Context, Ended, Run};
+use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::interrupt;
 use crate::term::message::{note, warning};
 use crate::term::output::OutputArgs;
+use crate::text::count;
 use crate::text::print::Printer;
+use rules::{Form, Live};
 
 const EXAMPLES: &str = "\
 The columns are those of `telemetry print`. Events arrive in stream order, within the latency of the process
@@ -24,7 +29,11 @@ Examples:
   telemetry tail 4711                    the enabled events
   telemetry tail 4711 Trace -TraceTick   a kind without one of its events
   telemetry tail --json --thread worker 4711 all | jq .params
-  telemetry tail 4711 all | grep 0x7f001040";
+  telemetry tail 4711 all | grep 0x7f001040
+  telemetry tail --rules 4711            what breaks the rules of its registries";
+
+/// How late events may come, if the process does not say it.
+const USUAL_LATENCY: Duration = Duration::from_secs(1);
 
 /// Print the events of a running process as it emits them
 #[derive(clap::Args)]
@@ -37,6 +46,10 @@ pub(crate) struct Args {
     /// Events to print, in words of TELEMETRY_CONTROL [default: enabled events]
     #[arg(value_name = "WORD", allow_hyphen_values = true, value_parser = word)]
     words: Vec<String>,
+
+    /// Check the rules of the registries, and print what breaks them [default of WORD: all]
+    #[arg(long)]
+    rules: bool,
 
     #[command(flatten)]
     lines: LineArgs,
@@ -54,6 +67,9 @@ pub(crate) struct Args {
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
+        if self.rules {
+            return self.check_rules(context);
+        }
         let filter = self.filter.filter()?;
         let process = self.process.find()?;
         let info = process.info()?;
@@ -87,6 +103,47 @@ impl Run for Args {
             return Ok(());
         }
         Verdict::new(&completeness, &sessions, &inputs).report(context, self.strict);
+        Ok(())
+    }
+}
+
+impl Args {
+    fn check_rules(&self, context: &mut Context) -> Ended {
+        if let Some(filter) = self.filter.text() {
+            return Err(Failure::new(format!(
+                "`--rules` needs all events of a rule, found the filter `{filter}`; help: words choose events"
+            )));
+        }
+        let process = self.process.find()?;
+        let latency = Duration::try_from_secs_f64(process.info()?.latency).unwrap_or(USUAL_LATENCY);
+        let words = match self.words.is_empty() {
+            true => "all".to_string(),
+            false => {
+                process.expect_known(&self.words)?;
+                self.words.join(" ")
+            }
+        };
+        let stream = process.open(&format!("tail {words}"))?.pieces(true)?;
+        let other = stream.try_clone();
+        let other = other
+            .map_err(|error| Failure::new(format!("cannot talk to process {}: {error}", process.pid)))?;
+        end_when_interrupted(&stream);
+
+        let inputs = Inputs::new(vec![format!("process {}", process.pid).into()], Vec::new());
+        let form = Form { is_json: self.lines.is_json(), most: self.lines.limit() };
+        let live = Live::new(&inputs, latency, &words, form);
+        let stop = move || drop(other.shutdown(Shutdown::Both));
+        let (seen, told) = live.run(Sent(stream), self.output.open(&[])?, stop)?;
+        if told.broken > 0 {
+            context.problem(format!("{} of broken rules", count(told.broken, "finding")));
+        }
+        if seen.is_stopped {
+            note(format!("stopped at --limit, after {}", count(told.all, "line")));
+        } else if seen.completeness.blocks == 0 {
+            note(format!("process {} recorded no such event", process.pid));
+        } else {
+            Verdict::new(&seen.completeness, &seen.sessions, &inputs).report(context, self.strict);
+        }
         Ok(())
     }
 }

@@ -58,6 +58,12 @@ impl LineArgs {
         self.limit.unwrap_or(u64::MAX)
     }
 
+    /// Returns true if lines are JSON.
+    #[cfg(unix)]
+    pub(crate) fn is_json(&self) -> bool {
+        self.json || self.json_strings
+    }
+
     /// Returns the printer of lines. `printer` makes the columns of text, in color or not.
     pub(crate) fn printer(&self, output: &OutputArgs, printer: impl FnOnce(bool) -> Printer) -> LinePrinter {
         match self.json || self.json_strings {

@@ -57,6 +57,12 @@ impl FilterArgs {
         self.text().is_none()
     }
 
+    /// Returns true if events of a registry and session may be left out.
+    pub(crate) fn leaves_out_events(&self) -> bool {
+        let names = [&self.kind, &self.event, &self.thread];
+        names.iter().any(|names| !names.is_empty()) || self.from.is_some() || self.until.is_some()
+    }
+
     /// Returns the times of `--from` and `--until`.
     pub(crate) fn times(&self) -> (Option<i64>, Option<i64>) {
         (self.from, self.until)

@@ -3,16 +3,15 @@
 use serde::Serialize;
 use serde_json::Value as Json;
 use telemetry_decode::{Events, KnownRegistry, Session};
-use telemetry_schema::Sort;
 
 use crate::input::inputs::Inputs;
 use crate::input::verdict::Verdict;
 use crate::term::message::warning;
 use crate::text::print::thread_name;
 use crate::text::table::Table;
-use crate::text::{count, csv, escaped_bytes, grouped, json, number_text, scalar, signed_grouped};
+use crate::text::{count, csv, grouped, number_text, scalar, signed_grouped};
 use telemetry_report::figures::distribution::Summary;
-use telemetry_report::spans::{Def, Found, Gaps, Key, Long, SpanTally, Tally, Unmatched, Which};
+use telemetry_report::spans::{Def, Found, Gaps, Long, SpanTally, Tally, Unmatched, Which};
 
 /// The first line of comma-separated values.
 pub(crate) const CSV_HEAD: &str = "span,registry,session,thread,thread_name,key,begin_ns,end_ns,duration_ns,self_ns,end_thread,certain,message\n";
@@ -39,8 +38,9 @@ pub(crate) struct Spans<'a> {
     completeness: &'a Verdict,
     #[serde(skip)]
     top: usize,
+    /// A registry declares spans or messages.
     #[serde(skip)]
-    declared: bool,
+    pub(crate) declared: bool,
 }
 
 #[derive(Serialize)]
@@ -116,31 +116,13 @@ impl<'a> Names<'a> {
     /// Returns the value of a key, for JSON and for people.
     fn key(&self, which: &Which) -> (Json, String) {
         let def = &self.defs[which.def];
-        let number = match &which.key {
-            Key::None => return (Json::Null, String::new()),
-            Key::Text(text) => {
-                return (json::string_value(text), format!("\"{}\"", escaped_bytes(text)));
-            }
-            Key::Number(number) => *number,
-        };
         let known = self.registries.iter().find(|known| known.fingerprint == def.fingerprint);
-        let sort = known.and_then(|known| {
-            let begin = &known.registry.events[def.span.begin];
-            begin
-                .params
-                .iter()
-                .find(|param| Some(&param.name) == def.span.key.as_ref())
-                .map(|param| param.sort)
+        let param = known.and_then(|known| {
+            let mut params = known.registry.events[def.span.begin].params.iter();
+            let param = params.find(|param| Some(&param.name) == def.span.key.as_ref())?;
+            Some((known, param.sort))
         });
-        match known.zip(sort) {
-            Some((known, sort)) => {
-                let (json, text) = scalar::shown(&known.registry, sort, number, self.session(which.session));
-                // The text of a number is without groups, so that a search finds it in other
-                // output.
-                (json, if matches!(sort, Sort::Pointer | Sort::Addr) { text } else { text.replace('_', "") })
-            }
-            None => (Json::from(number), number.to_string()),
-        }
+        scalar::key(&which.key, param, self.session(which.session))
     }
 
     fn place(&self, which: &Which, thread: u32) -> Place {

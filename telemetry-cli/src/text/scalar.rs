@@ -1,12 +1,34 @@
 //! Values that are kept as bits after their event.
 
 use serde_json::Value as Json;
-use telemetry_decode::Session;
+use telemetry_decode::rules::Key;
+use telemetry_decode::{KnownRegistry, Session};
 use telemetry_schema::{Registry, Sort};
 
 use super::amount::{grouped, signed_grouped};
-use super::names;
-use super::quoted::escaped_text;
+use super::quoted::{escaped_bytes, escaped_text};
+use super::{json, names};
+
+/// Formats a key for JSON and for people. Its type is that of a parameter, if that is known.
+pub(crate) fn key(
+    key: &Key,
+    param: Option<(&KnownRegistry, Sort)>,
+    session: Option<&Session>,
+) -> (Json, String) {
+    let number = match key {
+        Key::None => return (Json::Null, String::new()),
+        Key::Text(text) => return (json::string_value(text), format!("\"{}\"", escaped_bytes(text))),
+        Key::Number(number) => *number,
+    };
+    match param {
+        Some((known, sort)) => {
+            let (json, text) = shown(&known.registry, sort, number, session);
+            // The text of a number is without groups, so that a search finds it in other output.
+            (json, if matches!(sort, Sort::Pointer | Sort::Addr) { text } else { text.replace('_', "") })
+        }
+        None => (Json::from(number), number.to_string()),
+    }
+}
 
 /// Formats the bits of a value for JSON and as text. With a session, labels become strings.
 pub(crate) fn shown(registry: &Registry, sort: Sort, bits: u64, session: Option<&Session>) -> (Json, String) {

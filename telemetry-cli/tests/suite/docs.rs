@@ -1,5 +1,5 @@
 //! The transcripts and tables in docs/address.md, census.md, cli.md, diff.md, exports.md,
-//! marks.md, sampling.md and top.md are what the command prints and accepts.
+//! marks.md, rules.md, sampling.md and top.md are what the command prints and accepts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -20,6 +20,7 @@ fn samples_are_real() {
     broken[start + 150] ^= 1;
     let folder = Folder::new()
         .with("gc.tel", whole)
+        .with("server.tel", crate::validate::server())
         .with("spans.tel", spans::stream())
         .with("cache.tel", crate::unused::rarely_used())
         .with("broken.tel", broken)
@@ -44,6 +45,7 @@ fn samples_are_real() {
         ("diff.md", 3),
         ("exports.md", 1),
         ("marks.md", 2),
+        ("rules.md", 1),
         ("sampling.md", 1),
         ("top.md", 1),
     ] {
@@ -76,6 +78,16 @@ fn samples_of(folder: &Folder, page: &str, expected: usize) {
     fresh += rest;
     assert_eq!(samples, expected, "{page}");
     check(page, &docs, &fresh);
+}
+
+/// The rules in docs/rules.md are those of the registry that its examples use.
+#[test]
+fn rules_are_those_of_the_registry() {
+    let docs = std::fs::read_to_string(path("rules.md")).unwrap();
+    let registry = std::fs::read_to_string(path("../tests/registries/served.toml")).unwrap();
+    let (_, rest) = docs.split_once("```toml\n").unwrap();
+    let (rules, _) = rest.split_once("```").unwrap();
+    assert!(registry.ends_with(rules), "docs/rules.md has other rules than tests/registries/served.toml");
 }
 
 /// The tables of commands and options are those of `--help`.

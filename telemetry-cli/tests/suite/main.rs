@@ -72,6 +72,11 @@ mod viewers;
 #[telemetry::telemetry_event("tests/data/gc.toml")]
 pub mod gc_events {}
 
+/// Events with rules.
+#[cfg(target_os = "linux")]
+#[telemetry::telemetry_event("../tests/registries/served.toml")]
+pub mod served {}
+
 /// Events with call stacks.
 #[cfg(target_os = "linux")]
 #[telemetry::telemetry_event("../tests/registries/stacks.toml")]

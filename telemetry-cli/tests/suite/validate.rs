@@ -1,10 +1,10 @@
 //! `validate`, and the marks of messages in `print` and `spans`.
 
 use serde_json::Value as Json;
-use telemetry_decode::Value;
+use telemetry_decode::{RawStr, Value};
 
 use crate::run::Folder;
-use crate::streams::begun;
+use crate::streams::{begun, facts_of_thread};
 
 const REGISTRY: &str = r#"
 [registry]
@@ -179,4 +179,51 @@ fn validate_refuses_what_is_not_complete() {
     let run = folder.run("validate cut.tel");
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     assert!(run.stderr.contains("incomplete: "), "{}", run.stderr);
+}
+
+/// The registry of docs/rules.md.
+const RULES: &str = include_str!("../../../tests/registries/served.toml");
+
+/// Makes a stream of a server that breaks three of its rules.
+pub(crate) fn server() -> Vec<u8> {
+    let registry = telemetry_schema::parse(RULES).unwrap();
+    let (mut writer, lane) = begun(7, 1_795_240_051_000_000_000, "server", &registry);
+    writer.thread(7, 1, &facts_of_thread("main")).unwrap();
+    let id = Value::Unsigned;
+    let peer = |peer: &'static str| Value::String(RawStr(peer.as_bytes()));
+    let events = [
+        (100, 3, Some(peer("ann"))),
+        (200, 3, Some(peer("bob"))),
+        (300, 1, Some(id(1))),
+        (5_000, 2, Some(id(1))),
+        (6_000, 1, Some(id(2))),
+        (6_500, 5, None),
+        (7_000, 3, Some(peer("cid"))),
+        (8_000, 4, Some(peer("ann"))),
+        (18_250, 2, Some(id(2))),
+        (19_000, 4, Some(peer("bob"))),
+        (19_500, 4, Some(peer("cid"))),
+        (20_000, 1, Some(id(3))),
+    ];
+    for (us, code, value) in events {
+        writer.event(lane, code, us * 1_000, value.as_slice()).unwrap();
+    }
+    writer.end(7, 30_000_000).unwrap();
+    writer.finish().unwrap()
+}
+
+#[test]
+fn rules_are_checked() {
+    let folder = Folder::new().with("server.tel", server());
+    folder.check(
+        "rules_are_checked",
+        &[
+            "validate server.tel",
+            "validate -n 1 server.tel",
+            "validate --json server.tel",
+            "validate --max-open 1 server.tel",
+            "validate --where span==Connection server.tel",
+            "validate --kind Serving server.tel",
+        ],
+    );
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod completeness;
 pub(crate) mod error;
+pub(crate) mod gaps;
 pub(crate) mod mismatch;
 pub(crate) mod opaque;
 pub(crate) mod verdict;

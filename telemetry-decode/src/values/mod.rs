@@ -4,6 +4,7 @@
 
 #[cfg(feature = "serde")]
 pub(crate) mod date;
+pub(crate) mod key;
 pub(crate) mod raw;
 #[cfg(feature = "serde")]
 pub(crate) mod serialize;

@@ -19,6 +19,7 @@ mod recover;
 mod replay;
 mod retimed;
 mod round_trip;
+mod rules;
 mod seeds;
 mod send;
 mod shards;

@@ -1,16 +1,8 @@
 //! The results of pairing.
 
-use telemetry_decode::Value;
+use telemetry_decode::rules::Key;
 
 use super::nesting::Place;
-
-/// The value of a key: the bits of a number, or a string.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Key {
-    None,
-    Number(u64),
-    Text(Box<[u8]>),
-}
 
 /// One end of a span.
 #[derive(Debug, Clone, Copy)]
@@ -78,21 +70,5 @@ impl End {
     pub fn since(&self, begin: &End) -> i64 {
         let took = self.net_ns().saturating_sub(begin.net_ns());
         if self.spent_ns == 0 { took } else { took.max(0) }
-    }
-}
-
-impl Key {
-    /// Returns the number of bytes of a string.
-    pub(super) fn text_len(&self) -> usize {
-        if let Key::Text(text) = self { text.len() } else { 0 }
-    }
-
-    pub(super) fn new(value: &Value<'_>) -> Key {
-        match (value.as_i128(), value.as_bytes()) {
-            (Some(number), _) => Key::Number(number as u64),
-            (None, Some(bytes)) => Key::Text(bytes.into()),
-            // Registries have no other keys.
-            (None, None) => Key::None,
-        }
     }
 }

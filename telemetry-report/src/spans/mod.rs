@@ -12,7 +12,9 @@ mod paths;
 mod roles;
 mod tally;
 
-pub use found::{End, Found, Key, Which};
+pub use telemetry_decode::rules::Key;
+
+pub use found::{End, Found, Which};
 pub use gaps::Gaps;
 pub use nesting::Place;
 pub use pairing::{Pairing, Step};

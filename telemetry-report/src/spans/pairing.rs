@@ -5,10 +5,11 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use telemetry_decode::rules::Key;
 use telemetry_decode::{Event, EventBatch, Registry, Value};
 
 use super::emissions::Emissions;
-use super::found::{End, Found, Key, Which};
+use super::found::{End, Found, Which};
 use super::nesting::{Nesting, Place, Placed};
 use super::paths::Paths;
 use super::roles::{Def, Role, may_have_role, roles as roles_of};

@@ -111,7 +111,7 @@ fn counter(cx: &mut Check, fields: &Fields) -> Counter {
 }
 
 /// Returns the value of a key that is one of a few words. The default applies without the key.
-fn word<T: Copy + Default>(
+pub(super) fn word<T: Copy + Default>(
     cx: &mut Check,
     fields: &Fields,
     key: &str,

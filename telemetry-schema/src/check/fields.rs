@@ -244,6 +244,9 @@ fn example(key: &str) -> Option<&'static str> {
         "named_by" => Some("the name of a parameter of the begin, `\"why\"`"),
         "counter" => Some("`counter = true`, if the number is a reading of something that changes over time"),
         "pause" => Some("`pause = true`, if the program stands still in the span"),
+        "within" => Some("`within = \"10 ms\"`"),
+        "open" => Some("the name of a span, `\"Trace\"`"),
+        "after" | "comes" | "never" => Some("the name of an event, `\"PoolInit\"`"),
         "begin" | "end" => Some("the name of an event, `\"PoolInit\"`"),
         _ => None,
     }

@@ -21,6 +21,7 @@ mod presets;
 mod prose;
 pub(crate) mod registry;
 mod replay;
+mod rules;
 mod since;
 mod spans;
 mod time;

@@ -6,7 +6,7 @@ use crate::check::context::{Check, Names, Origin};
 use crate::check::emitters;
 use crate::check::fields::Fields;
 use crate::check::names::Style;
-use crate::check::{allows, events, kinds, messages, naming, presets, spans, types, versions};
+use crate::check::{allows, events, kinds, messages, naming, presets, rules, spans, types, versions};
 use crate::model::registry::{Registry, Version};
 use crate::text::diagnostic::{Diagnostics, Invalid};
 use crate::text::{keys, limits, syntax};
@@ -47,6 +47,7 @@ fn file(cx: &mut Check, root: &DeTable) -> (Registry, Vec<Allow>) {
     let events = events::events(cx, &file, &mut kinds, &mut types);
     let spans = spans::spans(cx, &file, &events);
     let messages = messages::messages(cx, &file, &events);
+    let rules = rules::rules(cx, &file, &events, &spans);
     let presets = presets::presets(cx, &file, &kinds.list, &events);
     let registry = Registry {
         name,
@@ -58,6 +59,7 @@ fn file(cx: &mut Check, root: &DeTable) -> (Registry, Vec<Allow>) {
         events: events.rows.into_iter().map(|row| row.event).collect(),
         spans,
         messages,
+        rules,
     };
     naming::spaces(cx, &registry);
     (registry, allows::allows(cx, &file))

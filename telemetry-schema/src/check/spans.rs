@@ -93,10 +93,11 @@ pub(super) fn end_point<'a>(
 ) -> Option<(Text<'a>, usize)> {
     let text = span.need_text(cx, key)?;
     let name = *text.get_ref();
+    let role = if matches!(key, "begin" | "end") { format!("the {key}") } else { format!("`{key}`") };
     let Some(&index) = events.index.get(name) else {
         if events.sound && !cx.diags.is_full() {
             let meant = nearest(name, events.rows.iter().map(|row| row.event.name.as_str()));
-            let message = format!("unknown event {} as the {key} of {}", quote(name), span.what);
+            let message = format!("unknown event {} as {role} of {}", quote(name), span.what);
             cx.diags.error(text.span(), message).help(match meant {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => "name an event of this file".to_string(),
@@ -105,10 +106,10 @@ pub(super) fn end_point<'a>(
         return None;
     };
     if events.rows[index].event.counter.is_some() && cx.origin == Origin::File {
-        let message = format!("`{name}`, the {key} of {}, is a counter", span.what);
+        let message = format!("`{name}`, {role} of {}, is a counter", span.what);
         cx.diags.error(text.span(), message).help("name an event that the program emits");
     } else if !events.rows[index].event.used && cx.origin == Origin::File {
-        let message = format!("event `{name}`, the {key} of {}, is retired", span.what);
+        let message = format!("event `{name}`, {role} of {}, is retired", span.what);
         cx.diags
             .error(text.span(), message)
             .help(format!("remove the {noun}, or name the event that replaced it"));
@@ -130,7 +131,8 @@ pub(super) fn key_in_both<'a>(
     let find = |row: &'a Row| row.event.params.iter().find(|param| param.name == name);
     let (Some(in_begin), Some(in_end)) = (find(begin), find(end)) else {
         let lacking = [begin, end].into_iter().filter(|row| find(row).is_none());
-        let lacking: Vec<String> = lacking.map(|row| format!("`{}`", row.event.name)).collect();
+        let mut lacking: Vec<String> = lacking.map(|row| format!("`{}`", row.event.name)).collect();
+        lacking.dedup();
         let message = format!(
             "the key {} of {} is not a parameter of {}",
             quote(name),
@@ -141,6 +143,8 @@ pub(super) fn key_in_both<'a>(
         let shared: Vec<&str> = names(begin).filter(|name| names(end).any(|other| other == *name)).collect();
         cx.diags.error(key.span(), message).help(if shared.is_empty() {
             help.to_string()
+        } else if begin.event.name == end.event.name {
+            format!("`{}` has {}", begin.event.name, one_of(shared))
         } else {
             format!("both events have {}", one_of(shared))
         });

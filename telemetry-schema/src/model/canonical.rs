@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
+use crate::model::counter::CounterPer;
 use crate::model::registry::{Clock, Count, Event, Kind, Message, Param, Registry, Type, TypeForm};
+use crate::model::rule::{EventRule, RuleForm};
 use crate::model::sort::Sort;
 use crate::model::tracing::TracingAt;
 
@@ -10,8 +12,8 @@ impl Registry {
     /// Returns the registry as an `events.toml` in canonical form: [`crate::parse`] reads it as
     /// this same registry, and the same registry always gives the same text.
     ///
-    /// Kinds are in the order of bits; presets, types, spans and messages of names; events of
-    /// codes; values of numbers; keys of [`crate::keys`]. Defaults are left out, and types have
+    /// Kinds are in the order of bits; presets, types, spans, messages and rules of names; events
+    /// of codes; values of numbers; keys of [`crate::keys`]. Defaults are left out, and types have
     /// their long names. There is one line for each kind, preset, value and parameter, and no
     /// comment. The text is TOML 1.0.
     #[must_use]
@@ -68,6 +70,9 @@ impl Registry {
         for message in &self.messages {
             write_message(&mut out, self, message);
         }
+        for rule in &self.rules {
+            write_rule(&mut out, self, rule);
+        }
         out
     }
 
@@ -118,9 +123,9 @@ impl Registry {
 
     /// Returns a number that practically always differs between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. It does not cover
-    /// docs, priorities, presets, units, counters, spans, messages, `always`, `used`, `replay`,
-    /// `range`, `census`, `tracing`, `time`, `names`, `numbers` and `since`. The last one is about
-    /// *older* streams.
+    /// docs, priorities, presets, units, counters, spans, messages, rules, `always`, `used`,
+    /// `replay`, `range`, `census`, `tracing`, `time`, `names`, `numbers` and `since`. The last one
+    /// is about *older* streams.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())
     }
@@ -276,6 +281,33 @@ fn write_message(out: &mut String, registry: &Registry, message: &Message) {
         }
     }
     let _ = writeln!(out, "doc = {}", quoted(&message.doc));
+}
+
+fn write_rule(out: &mut String, registry: &Registry, rule: &EventRule) {
+    let _ = write!(out, "\n[[rule]]\nname = {}\n", quoted(&rule.name));
+    let event = |index: usize| quoted(&registry.events[index].name);
+    let span = |index: usize| quoted(&registry.spans[index].name);
+    match rule.form {
+        RuleForm::Comes { after, comes, .. } => {
+            let _ = write!(out, "after = {}\ncomes = {}\n", event(after), event(comes));
+            if let Some(within) = rule.form.within_text() {
+                let _ = writeln!(out, "within = {}", quoted(&within));
+            }
+        }
+        RuleForm::Never { never, open } => {
+            let _ = write!(out, "never = {}\nopen = {}\n", event(never), span(open));
+        }
+        RuleForm::AtMost { at_most, open } => {
+            let _ = write!(out, "at_most = {at_most}\nopen = {}\n", span(open));
+        }
+    }
+    if let Some(by) = &rule.by {
+        let _ = writeln!(out, "by = {}", quoted(by));
+    }
+    if rule.per != CounterPer::default() {
+        let _ = writeln!(out, "per = {}", quoted(rule.per.name()));
+    }
+    let _ = writeln!(out, "doc = {}", quoted(&rule.doc));
 }
 
 /// Returns the default of `max` for types and arrays that have one.

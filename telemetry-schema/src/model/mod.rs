@@ -10,6 +10,7 @@ pub(crate) mod program;
 pub(crate) mod range;
 pub(crate) mod registry;
 pub(crate) mod replay;
+pub(crate) mod rule;
 mod size;
 pub(crate) mod slots;
 pub(crate) mod sort;

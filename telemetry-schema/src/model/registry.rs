@@ -7,6 +7,7 @@ use crate::model::census::Census;
 use crate::model::counter::Counter;
 use crate::model::range::Range;
 use crate::model::replay::Replay;
+use crate::model::rule::EventRule;
 use crate::model::sort::Sort;
 use crate::model::tracing::Tracing;
 use crate::text::limits::DEFAULT_RUN_LEN;
@@ -33,6 +34,8 @@ pub struct Registry {
     pub spans: Vec<Span>,
     /// Messages to the program itself, ordered by name.
     pub messages: Vec<Message>,
+    /// Rules about events that readers check, ordered by name.
+    pub rules: Vec<EventRule>,
 }
 
 /// Major.median.minor, as in the MPS.

@@ -175,6 +175,11 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
+    /// Returns the number of mistakes.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len() + self.omitted
+    }
+
     /// Returns true if further mistakes are only counted, and need no help.
     pub(crate) fn is_full(&self) -> bool {
         self.list.len() == MAX_DIAGNOSTICS

@@ -3,7 +3,7 @@
 
 /// Of the file.
 pub const FILE: &[&str] =
-    &["registry", "kinds", "presets", "types", "event", "counter", "span", "message", "allow"];
+    &["registry", "kinds", "presets", "types", "event", "counter", "span", "message", "rule", "allow"];
 
 /// Of `[registry]`.
 pub const REGISTRY: &[&str] = &["name", "version", "doc"];
@@ -54,6 +54,10 @@ pub const SPAN: &[&str] = &["name", "begin", "end", "key", "named_by", "pause", 
 
 /// Of a message.
 pub const MESSAGE: &[&str] = &["name", "begin", "end", "key", "limit", "doc"];
+
+/// Of a rule.
+pub const RULE: &[&str] =
+    &["name", "after", "comes", "within", "never", "at_most", "open", "by", "per", "doc"];
 
 /// Of an allow.
 pub const ALLOW: &[&str] =

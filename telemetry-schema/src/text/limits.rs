@@ -36,6 +36,9 @@ pub const MAX_RUNNING: u32 = 256;
 /// The default for the messages of one name with a `key` that may run at once.
 pub const DEFAULT_RUNNING: u32 = 8;
 
+/// The most spans that a rule may allow to be open at once.
+pub const MAX_OPEN_AT_MOST: u32 = 1_000_000;
+
 /// Bytes of an `events.toml`.
 pub const MAX_FILE_LEN: u64 = 4 << 20;
 

@@ -64,6 +64,29 @@ params = [
     assert_eq!(read.events.iter().filter(|event| event.counter.is_some()).count(), 1);
 }
 
+/// A reader skips a rule that it does not understand, and no other.
+#[test]
+fn a_rule_of_a_later_version_is_skipped() {
+    let text = registry(GC).to_toml();
+    let names = |text: &str| -> Vec<String> {
+        let read = parse_embedded(text).expect("a rule of another version does no harm");
+        assert_eq!(read.wire_form(), registry(GC).wire_form());
+        read.rules.into_iter().map(|rule| rule.name).collect()
+    };
+    assert_eq!(names(&text), ["NoMapInTrace", "OneTrace", "TraceEnds"]);
+    let with = |from: &str, to: &str| {
+        assert!(text.contains(from), "{text}");
+        text.replace(from, to)
+    };
+    assert_eq!(names(&with("at_most = 1\n", "at_least = 1\n")), ["NoMapInTrace", "TraceEnds"]);
+    // The new key may limit the rule.
+    assert_eq!(
+        names(&with("at_most = 1\n", "at_most = 1\nin = \"startup\"\n")),
+        ["NoMapInTrace", "TraceEnds"]
+    );
+    assert_eq!(names(&with("within = \"1500 us\"", "within = \"1 tick\"")), ["NoMapInTrace", "OneTrace"]);
+}
+
 #[test]
 fn layout_and_order_of_the_file_do_not_matter() {
     let windows = GC.replace('\n', "\r\n");
@@ -106,6 +129,7 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     });
     compare("a string's max", false, |r| r.events[6].params[14].max_len += 1);
     compare("a parameter's place", false, |r| r.events[1].params.swap(0, 1));
+    compare("a rule", true, |r| r.rules.clear());
     compare("a kind's priority", true, |r| r.kinds[0].priority = 9);
     compare("a doc", true, |r| r.events[1].doc.push('x'));
     compare("a unit", true, |r| r.events[2].params[2].unit.clear());

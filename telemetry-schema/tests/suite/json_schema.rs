@@ -138,6 +138,7 @@ fn keys_are_those_that_are_read_and_all_are_described() {
         ("/$defs/param", keys::PARAM),
         ("/$defs/span", keys::SPAN),
         ("/$defs/message", keys::MESSAGE),
+        ("/$defs/rule", keys::RULE),
         ("/$defs/allow", keys::ALLOW),
     ] {
         let place = format!("{place}/properties");

@@ -8,7 +8,7 @@ use telemetry_schema::version::Rule;
 use telemetry_schema::{JSON_SCHEMA, Sort, limits};
 
 /// Headings of the page with a table of keys, each with its place in the schema.
-const SECTIONS: [(&str, &str); 17] = [
+const SECTIONS: [(&str, &str); 18] = [
     ("## The file", ""),
     ("## `[registry]`", "/properties/registry"),
     ("### `version`", "/$defs/version_table"),
@@ -25,6 +25,7 @@ const SECTIONS: [(&str, &str); 17] = [
     ("## `[[counter]]`", "/$defs/counter"),
     ("## `[[span]]`", "/$defs/span"),
     ("## `[[message]]`", "/$defs/message"),
+    ("## `[[rule]]`", "/$defs/rule"),
     ("## `[[allow]]`", "/$defs/allow"),
 ];
 

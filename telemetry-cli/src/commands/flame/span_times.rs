@@ -32,23 +32,17 @@ impl Args {
         let progress = Progress::of_bytes(opened.inputs.len());
         let mut graph = FlameGraph::new("spans", "nanoseconds");
         let mut sums = Sums::new();
-        paired.read(
-            &mut opened,
-            self.threads.number(),
-            progress,
-            |_| {},
-            |pairing, names, found, _| {
-                let Found::Whole { which, begin, self_ns, path, .. } = found else { return Ok(()) };
-                let thread = if self.per_thread { (which.session, begin.thread) } else { (0, 0) };
-                let sum = sums.entry((thread.0, thread.1, *path)).or_default();
-                sum.0 += 1;
-                sum.1 = sum.1.saturating_add(u64::try_from(*self_ns).unwrap_or(0));
-                if sums.len() >= MAX_SUMS {
-                    self.add(&mut graph, std::mem::take(&mut sums), pairing, names);
-                }
-                Ok(())
-            },
-        )?;
+        paired.read(&mut opened, self.threads.number(), progress, &mut (), |pairing, names, found, _| {
+            let Found::Whole { which, begin, self_ns, path, .. } = found else { return Ok(()) };
+            let thread = if self.per_thread { (which.session, begin.thread) } else { (0, 0) };
+            let sum = sums.entry((thread.0, thread.1, *path)).or_default();
+            sum.0 += 1;
+            sum.1 = sum.1.saturating_add(u64::try_from(*self_ns).unwrap_or(0));
+            if sums.len() >= MAX_SUMS {
+                self.add(&mut graph, std::mem::take(&mut sums), pairing, names);
+            }
+            Ok(())
+        })?;
         let Paired { pairing, tally, .. } = paired;
         self.add(&mut graph, sums, &pairing, &Names::new(&opened.events, &pairing.defs));
         if graph.total() == 0 {

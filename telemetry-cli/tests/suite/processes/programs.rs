@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{Program, Sockets, wait};
 use crate::gc_events;
 use crate::run::run;
+use crate::served;
 
 pub(crate) fn emit() {
     gc_events::pool_init!(1_u64, 2_u64, 3_u64, 0);
@@ -284,6 +285,49 @@ fn a_tail_follows_until_it_is_interrupted() {
     assert!(said.contains("complete: "), "{said}");
     // Its sink is gone. What was on the way to it may count as lost.
     wait("the end of the sink", || number_of_sinks() == 1);
+}
+
+fn serve() {
+    served::connect!("ann");
+    served::reload!();
+    served::disconnect!("ann");
+    served::request!(1_u32);
+}
+
+/// Rules are checked while the process runs: what came, and what does not come.
+#[test]
+fn a_tail_checks_rules() {
+    let sockets = Sockets::new();
+    let setup = [("TELEMETRY_LATENCY", "0.05")];
+    let program = Program::ready(&sockets, "processes::programs::a_tail_checks_rules", &setup, serve);
+    let mut tail = sockets.command(&format!("tail --rules {}", program.pid));
+    let mut tail = tail.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(tail.stdout.take().unwrap()).lines();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let reader = std::thread::spawn(move || lines.for_each(|line| _ = sender.send(line.unwrap())));
+    let mut expected = vec![
+        "rule `NoReload` is broken: `Reload` came while span `Connection` was open",
+        "rule `Answered` is broken for id 1: `Response` has not come within 10 ms after `Request`",
+    ];
+    while !expected.is_empty() {
+        let line = receiver.recv_timeout(Duration::from_secs(60)).expect("a line within a minute");
+        expected.retain(|expected| *expected != line);
+    }
+    signal(tail.id(), libc::SIGINT);
+    let output = tail.wait_with_output().unwrap();
+    reader.join().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(" of broken rules\n"), "{said}");
+    // Words choose the rules: one needs all of its events.
+    let pid = program.pid;
+    let filtered = sockets.run(&format!("tail --rules --thread main {pid}"));
+    assert!(filtered.stderr.contains("found the filter `--thread main`"), "{}", filtered.stderr);
+    let one = sockets.run(&format!("tail --rules --json -n 1 {pid} Connecting Reload"));
+    let json: Value = serde_json::from_slice(&one.stdout).unwrap();
+    assert_eq!((&json["rule"], &json["how"]), (&"NoReload".into(), &"while-open".into()), "{json}");
+    assert_eq!(one.code, Some(1), "{}", one.stderr);
+    program.end();
 }
 
 /// It ends with the process. All events are accounted for although it begins in the middle.

@@ -19,6 +19,128 @@ pub(super) const LINKS: &[Mistake] = &[
     form("preset_not_text", &[("[types.Why]", "[presets]\ngc = [\"Pool\"]\n[types.Why]")]),
     form("preset_with_bitmap", &[("[types.Why]", "[presets]\ngc = \"Pool 0x4\"\n[types.Why]")]),
     form("preset_with_registry", &[("[types.Why]", "[presets]\ngc = \"gc:Pool\"\n[types.Why]")]),
+    // Rules.
+    form(
+        "rule_name_style",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"ends\"\nafter = \"TraceStart\"\ncomes = \"TraceEnd\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    form("rule_without_form", &[("[[span]]", "[[rule]]\nname = \"Ends\"\ndoc = \"It ends\"\n[[span]]")]),
+    form(
+        "rule_of_two_forms",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nafter = \"TraceStart\"\ncomes = \"TraceEnd\"\nat_most = 1\nopen = \"Trace\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    form(
+        "rule_with_key_of_another_form",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nat_most = 1\nopen = \"Trace\"\nwithin = \"1 s\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    form(
+        "rule_without_comes",
+        &[("[[span]]", "[[rule]]\nname = \"Ends\"\nafter = \"TraceStart\"\ndoc = \"It ends\"\n[[span]]")],
+    ),
+    form(
+        "rule_without_doc",
+        &[("[[span]]", "[[rule]]\nname = \"Ends\"\nafter = \"TraceStart\"\ncomes = \"TraceEnd\"\n[[span]]")],
+    ),
+    form(
+        "rule_with_unknown_key",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nafter = \"TraceStart\"\ncome = \"TraceEnd\"\ncomes = \"TraceEnd\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "rule_of_unknown_event",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nafter = \"TraceStart\"\ncomes = \"TraceEnds\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "rule_of_retired_event",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nafter = \"TraceStart\"\ncomes = \"TraceFlip\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "rule_of_one_event",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nafter = \"TraceStart\"\ncomes = \"TraceStart\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    form(
+        "rule_within_without_unit",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nafter = \"TraceStart\"\ncomes = \"TraceEnd\"\nwithin = \"10\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    form(
+        "rule_within_number",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nafter = \"TraceStart\"\ncomes = \"TraceEnd\"\nwithin = 10\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "rule_of_unknown_span",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nnever = \"PoolInit\"\nopen = \"Tracing\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "rule_of_event_as_span",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nnever = \"PoolInit\"\nopen = \"TraceStart\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "rule_by_what_one_lacks",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nafter = \"TraceStart\"\ncomes = \"TraceEnd\"\nby = \"why\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "rule_by_what_span_lacks",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nat_most = 1\nopen = \"Trace\"\nby = \"pool\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    form(
+        "rule_at_most_none",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nat_most = 0\nopen = \"Trace\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    form(
+        "rule_per_unknown",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nat_most = 1\nopen = \"Trace\"\nper = \"fiber\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "rule_twice",
+        &[(
+            "[[span]]",
+            "[[rule]]\nname = \"Ends\"\nat_most = 1\nopen = \"Trace\"\ndoc = \"It ends\"\n[[rule]]\nname = \"Ends\"\nat_most = 2\nopen = \"Trace\"\ndoc = \"It ends\"\n[[span]]",
+        )],
+    ),
     // Counters.
     form(
         "counter_of_unknown_form",

@@ -114,7 +114,7 @@ proptest! {
     /// Events and last parameters that came since the release, whatever else there is.
     #[test]
     fn additions_can_always_be_put_right(mut after in registries(), keep in any::<u64>()) {
-        (after.spans, after.messages) = (Vec::new(), Vec::new());
+        (after.spans, after.messages, after.rules) = (Vec::new(), Vec::new(), Vec::new());
         after.version.minor = after.version.minor.min(u32::MAX - 1);
         let mut before = after.clone();
         let mut bits = (0..64).map(|bit| keep >> bit & 1 == 1).cycle();

@@ -1,0 +1,76 @@
+//! A rule of a registry, with what a check counts of it.
+
+use telemetry_schema::{CounterPer, EventRule, Param, Registry, RuleForm};
+
+/// A rule of a registry, and its counts so far.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct CheckedRule {
+    /// The name of the registry.
+    pub registry: String,
+    /// Its fingerprint.
+    pub fingerprint: u64,
+    /// The rule itself.
+    pub rule: EventRule,
+    /// The name of the event that the rule begins with: the begin of a span, or `after`.
+    pub first: String,
+    /// The name of the event that may break it, or that must come.
+    pub second: String,
+    /// The name of the span; empty for a rule without one.
+    pub span: String,
+    /// The parameter of `by`.
+    pub by: Option<Param>,
+    /// The number of times that the rule applied.
+    pub checked: u64,
+    /// The number of times that more was open than is kept, and the oldest was forgotten.
+    pub given_up: u64,
+    /// Bit of the kind of the event that, if it is missing, explains a broken rule.
+    pub(crate) explaining_kind: u8,
+    /// Index of that event.
+    pub(crate) explaining: usize,
+    /// True if that event must be of the same thread.
+    pub(crate) is_of_thread: bool,
+}
+
+impl CheckedRule {
+    pub(crate) fn new(registry: &Registry, fingerprint: u64, rule: &EventRule) -> CheckedRule {
+        let is_of_thread = rule.per == CounterPer::Thread;
+        let (first, second, explaining, span) = match rule.form {
+            RuleForm::Comes { after, comes, .. } => (after, comes, comes, None),
+            RuleForm::Never { never, open } => {
+                let span = &registry.spans[open];
+                (span.begin, never, span.end, Some(span))
+            }
+            RuleForm::AtMost { open, .. } => {
+                let span = &registry.spans[open];
+                (span.begin, span.begin, span.end, Some(span))
+            }
+        };
+        let by = rule
+            .by
+            .as_ref()
+            .and_then(|name| registry.events[first].params.iter().find(|param| param.name == *name).cloned());
+        CheckedRule {
+            registry: registry.name.clone(),
+            fingerprint,
+            rule: rule.clone(),
+            first: registry.events[first].name.clone(),
+            second: registry.events[second].name.clone(),
+            span: span.map_or(String::new(), |span| span.name.clone()),
+            by,
+            checked: 0,
+            given_up: 0,
+            explaining_kind: registry.kind_of(&registry.events[explaining]).bit,
+            explaining,
+            is_of_thread,
+        }
+    }
+
+    /// Returns the highest number of open spans.
+    pub(crate) fn most(&self) -> u64 {
+        match self.rule.form {
+            RuleForm::AtMost { at_most, .. } => at_most.into(),
+            RuleForm::Comes { .. } | RuleForm::Never { .. } => 0,
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Rules of registries: what breaks them, what missing events may explain, and what is kept.
+
+use telemetry_decode::completeness::{Gaps, Loss};
+use telemetry_decode::names::runtime_registry;
+use telemetry_decode::rules::{Broken, Checker};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{EnumValue, Facts, Order, RawStr, Reader, Registry, Value};
+
+const REGISTRY: &str = r#"
+[registry]
+name = "server"
+version = "1.0.0"
+doc = "A server"
+[kinds]
+Arrival = { bit = 0, doc = "per request" }
+Serving = { bit = 1, doc = "per work" }
+[[event]]
+name = "Request"
+code = 1
+kind = "Arrival"
+doc = "A request came"
+params = [{ name = "id", sort = "u32" }]
+[[event]]
+name = "Response"
+code = 2
+kind = "Serving"
+doc = "A response went"
+params = [{ name = "id", sort = "u32" }]
+[[event]]
+name = "WorkBegin"
+code = 3
+kind = "Serving"
+doc = "Work began"
+params = [{ name = "id", sort = "u32" }]
+[[event]]
+name = "WorkEnd"
+code = 4
+kind = "Serving"
+doc = "Work ended"
+params = [{ name = "id", sort = "u32" }]
+[[span]]
+name = "Work"
+begin = "WorkBegin"
+end = "WorkEnd"
+key = "id"
+doc = "Work"
+"#;
+
+fn registry(rule: &str) -> Registry {
+    let text = format!("{REGISTRY}[[rule]]\nname = \"Checked\"\n{rule}\ndoc = \"a rule\"\n");
+    telemetry_schema::parse(&text).unwrap_or_else(|invalid| panic!("{}", invalid.render("rule", &text)))
+}
+
+/// What a stream has, one after the other.
+#[derive(Clone, Copy)]
+enum Happens {
+    /// An event: its time in microseconds, thread, code, and id.
+    Event(u64, u32, u16, u64),
+    /// The blocks so far end.
+    Block,
+    /// An event of a kind is lost on a thread.
+    Lost(u32, u8),
+    /// At this time a word is switched on or off.
+    Switch(u64, &'static str, bool),
+    /// The session ends in good order.
+    End,
+}
+
+use Happens::{Block, End, Event, Lost, Switch};
+
+/// Returns a stream.
+fn stream(registry: &Registry, happens: &[Happens]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new());
+    let mut facts = Facts::default();
+    facts.set("clock", "os");
+    writer.session(7, &facts, 0, 1_000).unwrap();
+    let fingerprint = writer.registry(7, registry).unwrap();
+    let own = writer.registry(7, &runtime_registry().unwrap()).unwrap();
+    let lane = |thread, registry| Lane { session: 7, thread, registry };
+    for one in happens {
+        match *one {
+            Event(us, thread, code, id) => {
+                writer.event(lane(thread, fingerprint), code, us * 1_000, &[Value::Unsigned(id)]).unwrap();
+            }
+            Lost(thread, kind) => {
+                let loss = Loss { pool: 1, ..Loss::default() };
+                writer.lose(lane(thread, fingerprint), kind, loss).unwrap();
+            }
+            Switch(us, words, is_on) => {
+                let action = Value::Named(EnumValue::new(if is_on { 1 } else { 2 }));
+                let values =
+                    [Value::Named(EnumValue::new(0)), action, Value::String(RawStr(words.as_bytes()))];
+                writer.event(lane(9, own), 1, us * 1_000, &values).unwrap();
+            }
+            Block => writer.flush().unwrap(),
+            End => writer.end(7, 1_000_000_000).unwrap(),
+        }
+    }
+    writer.finish().unwrap()
+}
+
+/// Checks a stream. Returns the checker, and what breaks rules, each with whether it is certain.
+fn checked(stream: &[u8], most: usize) -> (Checker, Vec<(Broken, bool)>) {
+    let mut events = Reader::from_slice(stream).order(Order::Time).events().unwrap();
+    let (mut checker, mut found) = (Checker::new(most), Vec::new());
+    while let Some(batch) = events.next_batch().unwrap() {
+        checker.take_batch(&batch, &mut found);
+    }
+    let sessions = events.sessions();
+    checker.finish(|id| sessions.iter().any(|session| session.id == id && session.ended), &mut found);
+    let gaps = Gaps::new(&events.gaps());
+    let decided = |broken: Broken| {
+        let is_certain = broken.is_certain(&checker.rules()[broken.rule], &gaps);
+        (broken, is_certain)
+    };
+    let found = found.into_iter().map(decided).collect();
+    (checker, found)
+}
+
+/// Findings as text: what is certain, with the times of both events, and what is not.
+#[track_caller]
+fn check(rule: &str, happens: &[Happens], expected: &[&str]) {
+    let stream = stream(&registry(rule), happens);
+    let (checker, found) = checked(&stream, 1_000);
+    let text = |(broken, is_certain): &(Broken, bool)| {
+        let rule = &checker.rules()[broken.rule];
+        let us = |ns: i64| ns / 1_000;
+        let second = broken.second.map_or(String::new(), |second| format!("-{}", us(second.ns)));
+        let mark = if *is_certain { "" } else { "undecided " };
+        format!("{mark}{}{second} {}", us(broken.first.ns), broken.text(rule))
+    };
+    let found: Vec<String> = found.iter().map(text).collect();
+    assert_eq!(found, expected, "{rule}");
+    // Copies of the events say the same.
+    let owned = Reader::from_slice(&stream).order(Order::Time).events().unwrap().into_owned();
+    let (mut again, mut found) = (Checker::new(1_000), Vec::new());
+    owned.for_each(|event| again.take_owned(&event.unwrap(), &mut found));
+    again.finish(|_| happens.iter().any(|one| matches!(one, End)), &mut found);
+    assert_eq!(found.len(), expected.len(), "{rule}");
+}
+
+const COMES: &str = "after = \"Request\"\ncomes = \"Response\"";
+
+#[test]
+fn what_must_come() {
+    let by_id = &format!("{COMES}\nby = \"id\"");
+    let within = &format!("{by_id}\nwithin = \"10 us\"");
+    check(by_id, &[Event(1, 1, 1, 7), Event(2, 2, 2, 7), End], &[]);
+    check(
+        by_id,
+        &[Event(1, 1, 1, 7), Event(2, 2, 2, 8), End],
+        &["1 `Response` did not come after `Request`"],
+    );
+    // What comes before is not after.
+    check(
+        by_id,
+        &[Event(1, 1, 2, 7), Event(2, 1, 1, 7), End],
+        &["2 `Response` did not come after `Request`"],
+    );
+    // A session that did not end may go on.
+    check(by_id, &[Event(1, 1, 1, 7)], &[]);
+    check(within, &[Event(1, 1, 1, 7), Event(11, 1, 2, 7), End], &[]);
+    let late = "1-12 `Response` came 11 us after `Request`, expected within 10 us";
+    check(within, &[Event(1, 1, 1, 7), Event(12, 1, 2, 7), End], &[late]);
+    let missing = "1 `Response` did not come after `Request`, expected within 10 us";
+    check(within, &[Event(1, 1, 1, 7), End], &[missing]);
+    check(within, &[Event(1, 1, 1, 7), Event(12, 1, 2, 8)], &[missing]);
+    check(within, &[Event(1, 1, 1, 7), Event(11, 1, 2, 8)], &[]);
+}
+
+#[test]
+fn one_that_comes_is_for_all_that_wait() {
+    let rule = &format!("{COMES}\nwithin = \"10 us\"");
+    check(rule, &[Event(1, 1, 1, 7), Event(2, 1, 1, 8), Event(9, 1, 2, 0), End], &[]);
+    let late = "1-12 `Response` came 11 us after `Request`, expected within 10 us";
+    check(rule, &[Event(1, 1, 1, 7), Event(2, 1, 1, 8), Event(12, 1, 2, 0), End], &[late]);
+}
+
+#[test]
+fn a_rule_may_hold_for_each_thread() {
+    let events = [Event(1, 1, 1, 7), Event(2, 2, 2, 7), End];
+    check(COMES, &events, &[]);
+    let per_thread = &format!("{COMES}\nper = \"thread\"");
+    check(per_thread, &events, &["1 `Response` did not come after `Request`"]);
+    let never = "never = \"Response\"\nopen = \"Work\"";
+    let events = [Event(1, 1, 3, 7), Event(2, 2, 2, 7), Event(3, 1, 4, 7), End];
+    check(never, &events, &["1-2 `Response` came while span `Work` was open"]);
+    check(&format!("{never}\nper = \"thread\""), &events, &[]);
+}
+
+#[test]
+fn what_must_not_come() {
+    let never = "never = \"Response\"\nopen = \"Work\"";
+    let by_id = &format!("{never}\nby = \"id\"");
+    let broken = "1-3 `Response` came while span `Work` was open";
+    let one = [Event(1, 1, 3, 7), Event(3, 1, 2, 8), Event(4, 1, 4, 7), Event(5, 1, 2, 7), End];
+    check(never, &one, &[broken]);
+    check(by_id, &one, &[]);
+    // The oldest open span is named, and each event is told.
+    let two = [Event(1, 1, 3, 7), Event(2, 1, 3, 8), Event(3, 1, 2, 7), Event(4, 1, 2, 7), End];
+    check(never, &two, &[broken, "1-4 `Response` came while span `Work` was open"]);
+    // The begin itself is not inside of its span.
+    let nested = "never = \"WorkBegin\"\nopen = \"Work\"";
+    let inside = "1-2 `WorkBegin` came while span `Work` was open";
+    check(nested, &[Event(1, 1, 3, 7), Event(2, 1, 3, 8), Event(3, 1, 4, 7), Event(4, 1, 4, 8)], &[inside]);
+}
+
+#[test]
+fn how_many_may_be_open() {
+    let rule = "at_most = 2\nopen = \"Work\"";
+    let begin = |us, id| Event(us, 1, 3, id);
+    check(rule, &[begin(1, 1), begin(2, 2), Event(3, 1, 4, 1), begin(4, 3), End], &[]);
+    let broken = "1-3 3 spans `Work` were open at once, expected at most 2";
+    // It is told once, until fewer are open.
+    let more = [begin(1, 1), begin(2, 2), begin(3, 3), begin(4, 4), Event(5, 1, 4, 1), Event(6, 1, 4, 2)];
+    check(rule, &more, &[broken]);
+    let again = [&more[..], &[begin(7, 5), End]].concat();
+    check(rule, &again, &[broken, "3-7 3 spans `Work` were open at once, expected at most 2"]);
+    // A begin with the key of an open span replaces it.
+    check(rule, &[begin(1, 1), begin(2, 1), begin(3, 1), End], &[]);
+    check(&format!("{rule}\nby = \"id\""), &more, &[]);
+}
+
+#[test]
+fn what_missing_events_may_explain_is_not_decided() {
+    // The kind of the response has the number 1.
+    let before = [Event(1, 1, 2, 0), Event(2, 1, 1, 7)];
+    let lost = |thread, kind| [&before[..], &[Lost(thread, kind), Event(9, thread, 2, 0), End]].concat();
+    let by_id = &format!("{COMES}\nby = \"id\"");
+    check(by_id, &lost(1, 1), &["undecided 2 `Response` did not come after `Request`"]);
+    check(by_id, &lost(2, 1), &["undecided 2 `Response` did not come after `Request`"]);
+    check(by_id, &lost(1, 0), &["2 `Response` did not come after `Request`"]);
+    let per_thread = &format!("{by_id}\nper = \"thread\"");
+    check(per_thread, &lost(2, 1), &["2 `Response` did not come after `Request`"]);
+    // The end may be among the missing ones.
+    let never = "never = \"Request\"\nopen = \"Work\"";
+    let open = [Event(1, 1, 3, 7), Lost(1, 1), Event(3, 1, 2, 0), Event(4, 1, 1, 7), End];
+    check(never, &open, &["undecided 1-4 `Request` came while span `Work` was open"]);
+    let later =
+        [Event(1, 1, 3, 7), Event(2, 1, 1, 7), Event(3, 1, 2, 0), Block, Lost(1, 1), Event(5, 1, 2, 0)];
+    check(never, &later, &["1-2 `Request` came while span `Work` was open"]);
+}
+
+#[test]
+fn what_was_switched_off_is_not_decided() {
+    let missing = "2 `Response` did not come after `Request`";
+    let undecided = &format!("undecided {missing}");
+    let on = Switch(0, "all", true);
+    check_switched(&[on, Event(2, 1, 1, 7), End], missing);
+    check_switched(&[Switch(0, "Request", true), Event(2, 1, 1, 7), End], undecided);
+    check_switched(&[on, Event(2, 1, 1, 7), Switch(5, "Response", false), End], undecided);
+    check_switched(&[on, Event(2, 1, 1, 7), Switch(5, "Request", false), End], missing);
+    check_switched(&[on, Switch(1, "-Serving", true), Event(2, 1, 1, 7), End], undecided);
+    check_switched(&[Switch(0, "Serving", false), on, Event(2, 1, 1, 7), End], missing);
+    // It came, so it was on, although the stream does not have that change.
+    check_switched(&[Event(1, 1, 2, 0), Switch(1, "Request", true), Event(2, 1, 1, 7), End], missing);
+}
+
+#[track_caller]
+fn check_switched(happens: &[Happens], expected: &str) {
+    check(&format!("{COMES}\nby = \"id\""), happens, &[expected]);
+}
+
+/// A rule of which not all events are followed is not checked.
+#[test]
+fn a_rule_needs_all_of_its_events() {
+    let rule = &format!("{COMES}\nby = \"id\"");
+    let stream = stream(&registry(rule), &[Event(1, 1, 1, 7), Event(2, 1, 3, 8), End]);
+    for (missing, expected) in [("WorkEnd", 1), ("Response", 0), ("Request", 0)] {
+        let mut events = Reader::from_slice(&stream).order(Order::Time).events().unwrap();
+        let (mut checker, mut found) = (Checker::new(10), Vec::new());
+        checker.check_only(move |registry, event| registry.events[event].name != missing);
+        while let Some(batch) = events.next_batch().unwrap() {
+            checker.take_batch(&batch, &mut found);
+        }
+        checker.finish(|_| true, &mut found);
+        assert_eq!(found.len(), expected, "{missing}");
+    }
+}
+
+#[test]
+fn what_is_kept_has_a_limit() {
+    let by_id = &format!("{COMES}\nby = \"id\"");
+    let requests: Vec<Happens> = (1..=10).map(|id| Event(id, 1, 1, id)).chain([End]).collect();
+    let (checker, found) = checked(&stream(&registry(by_id), &requests), 4);
+    let rule = &checker.rules()[0];
+    assert_eq!((rule.checked, rule.given_up, found.len()), (10, 6, 4));
+    assert_eq!(
+        found.iter().map(|(broken, _)| broken.first.ns).collect::<Vec<_>>(),
+        [7_000, 8_000, 9_000, 10_000]
+    );
+    let begins: Vec<Happens> = (1..=10).map(|id| Event(id, 1, 3, id)).chain([End]).collect();
+    let (checker, found) = checked(&stream(&registry("at_most = 5\nopen = \"Work\""), &begins), 4);
+    let rule = &checker.rules()[0];
+    assert_eq!((rule.checked, rule.given_up, found.len()), (10, 6, 0));
+}
+
+#[test]
+fn what_is_overdue_is_told_once_and_again_when_it_comes() {
+    let rule = &format!("{COMES}\nby = \"id\"\nwithin = \"10 us\"");
+    let stream = stream(&registry(rule), &[Event(1, 1, 1, 7), Event(5, 1, 1, 8), Event(30, 1, 2, 7)]);
+    let mut events = Reader::from_slice(&stream).order(Order::Time).events().unwrap();
+    let (mut checker, mut found, mut steps) = (Checker::new(10), Vec::new(), Vec::new());
+    while let Some(batch) = events.next_batch().unwrap() {
+        checker.steps(&batch, |step| steps.push(step));
+    }
+    let mut told = Vec::new();
+    let mut late = steps.split_off(2).into_iter();
+    steps.into_iter().for_each(|step| checker.apply(step, &mut found));
+    for ns in [11_000, 11_001, 12_000, 16_000] {
+        checker.overdue(7, ns, &mut found);
+        told.extend(found.drain(..).map(|broken| (ns, broken.first.ns, broken.how.name())));
+    }
+    checker.apply(late.next().unwrap(), &mut found);
+    checker.overdue(7, 40_000, &mut found);
+    told.extend(found.drain(..).map(|broken| (40_000, broken.first.ns, broken.how.name())));
+    let expected = [(11_001, 1_000, "overdue"), (16_000, 5_000, "overdue"), (40_000, 1_000, "late")];
+    assert_eq!(told, expected);
+}
