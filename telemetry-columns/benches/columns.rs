@@ -7,10 +7,8 @@ use std::error::Error;
 use std::time::Instant;
 
 use telemetry_columns::Batches;
-use telemetry_decode::writer::Writer;
-use telemetry_decode::{Facts, Order, Reader};
-use telemetry_testing::made::Random;
-use telemetry_testing::work::{Made, write};
+use telemetry_decode::{Order, Reader};
+use telemetry_testing::work::allocations;
 
 const EVENTS: u64 = 10_000_000;
 const ROUNDS: usize = 5;
@@ -18,7 +16,7 @@ const ROUNDS: usize = 5;
 fn main() -> Result<(), Box<dyn Error>> {
     let files: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     if files.is_empty() {
-        measure("made-up allocations", &made()?)?;
+        measure("made-up allocations", &allocations(EVENTS)?)?;
     }
     for file in files {
         measure(&file, &std::fs::read(&file)?)?;
@@ -77,15 +75,4 @@ fn columns(stream: &[u8], order: Order, reuse: bool) -> Result<f64, Box<dyn Erro
         }
     }
     Ok(count as f64 / start.elapsed().as_secs_f64() / 1e6)
-}
-
-fn made() -> Result<Vec<u8>, Box<dyn Error>> {
-    let mut facts = Facts::default();
-    facts.set("ticks_per_second", 1_000_000_000_i64);
-    let (mut random, mut ticks) = (Random(1), 0);
-    write(Writer::new(Vec::new()), &facts, EVENTS, 100, |number| {
-        ticks += 20 + random.below(50);
-        let values = [0x7f00_0000_1000, 0x7f00_0100_0000 + number * 48, 16 + random.below(200), number % 3];
-        Made { ticks, values }
-    })
 }

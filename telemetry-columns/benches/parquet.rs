@@ -9,10 +9,8 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use telemetry_columns::{Batches, ParquetWriter};
-use telemetry_decode::writer::Writer;
-use telemetry_decode::{Facts, Order, Reader};
-use telemetry_testing::made::Random;
-use telemetry_testing::work::{Made, write};
+use telemetry_decode::{Order, Reader};
+use telemetry_testing::work::allocations;
 
 const EVENTS: u64 = 4_000_000;
 const ROUNDS: usize = 3;
@@ -35,7 +33,7 @@ impl Write for Count {
 fn main() -> Result<(), Box<dyn Error>> {
     let files: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     if files.is_empty() {
-        measure("made-up allocations", &made()?)?;
+        measure("made-up allocations", &allocations(EVENTS)?)?;
     }
     for file in files {
         measure(&file, &std::fs::read(&file)?)?;
@@ -93,15 +91,4 @@ fn files(stream: &[u8]) -> Result<(f64, f64), Box<dyn Error>> {
         bytes += file.finish()?.0;
     }
     Ok((count as f64 / start.elapsed().as_secs_f64() / 1e6, bytes as f64 / count as f64))
-}
-
-fn made() -> Result<Vec<u8>, Box<dyn Error>> {
-    let mut facts = Facts::default();
-    facts.set("ticks_per_second", 1_000_000_000_i64);
-    let (mut random, mut ticks) = (Random(1), 0);
-    write(Writer::new(Vec::new()), &facts, EVENTS, 100, |number| {
-        ticks += 20 + random.below(50);
-        let values = [0x7f00_0000_1000, 0x7f00_0100_0000 + number * 48, 16 + random.below(200), number % 3];
-        Made { ticks, values }
-    })
 }

@@ -14,7 +14,8 @@ pub fn takes_at_most<T>(limit: Duration, what: &str, run: impl FnOnce() -> T) ->
     result
 }
 
-fn of_thread() -> Option<Duration> {
+/// Returns the processor time of this thread; `None` where the system does not state it.
+pub fn of_thread() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }

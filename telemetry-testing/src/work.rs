@@ -7,6 +7,8 @@ use std::io::Write;
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Facts, Value};
 
+use crate::made::Random;
+
 const REGISTRY: &str = r#"
 [registry]
 name = "speed"
@@ -36,6 +38,18 @@ pub struct Made {
     pub ticks: u64,
     /// Pool, address, size and level.
     pub values: [u64; 4],
+}
+
+/// Returns a stream of `events` allocations of random sizes, at rising addresses.
+pub fn allocations(events: u64) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut facts = Facts::default();
+    facts.set("ticks_per_second", 1_000_000_000_i64);
+    let (mut random, mut ticks) = (Random(1), 0);
+    write(Writer::new(Vec::new()), &facts, events, 100, |number| {
+        ticks += 20 + random.below(50);
+        let values = [0x7f00_0000_1000, 0x7f00_0100_0000 + number * 48, 16 + random.below(200), number % 3];
+        Made { ticks, values }
+    })
 }
 
 /// Writes a session of `events` events, of which each thread has `turn` at a time.
