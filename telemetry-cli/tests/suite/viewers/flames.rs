@@ -161,27 +161,7 @@ fn speedscope_sees_the_spans_of_chrome_traces() {
         std::fs::write(folder.path("in"), &sample.bytes).unwrap();
         let file = format!("{number}.json");
         assert_eq!(folder.run(&format!("convert -o {file} in")).code, Some(sample.code), "{}", sample.name);
-        let trace: Json =
-            serde_json::from_str(&std::fs::read_to_string(folder.path(&file)).unwrap()).unwrap();
-        let events = trace["traceEvents"].as_array().unwrap();
-        let of = |phase: &str| -> Vec<_> {
-            events.iter().filter(|event| event["ph"] == phase).map(|event| event["name"].clone()).collect()
-        };
-        let (nested, apart) = (of("B"), of("b"));
-        let spans: Json = serde_json::from_slice(&folder.run("spans --json in").stdout).unwrap();
-        let spans = spans["spans"].as_array().unwrap();
-        let is_open =
-            |name: &Json| spans.iter().any(|span| span["span"] == *name && span["begins_without_end"] != 0);
-        // Number and microseconds, by name. Versions of a registry may share names.
-        let mut wanted = BTreeMap::<String, (u64, f64)>::new();
-        for span in spans {
-            let name = &span["span"];
-            if nested.contains(name) && !apart.contains(name) && !is_open(name) {
-                let of = wanted.entry(name.as_str().unwrap().to_string()).or_default();
-                of.0 += span["duration_ns"]["count"].as_u64().unwrap_or(0);
-                of.1 += span["total_ns"].as_f64().unwrap_or(0.0) / 1000.0;
-            }
-        }
+        let wanted = nested_spans(&folder, "in", &file);
         if !wanted.is_empty() {
             names.push(sample.name);
             files.push(folder.path(&file));
@@ -207,4 +187,29 @@ fn speedscope_sees_the_spans_of_chrome_traces() {
             assert!((of.1 - total).abs() < 0.001 * count as f64, "{name}: {span}: {} {total}", of.1);
         }
     }
+}
+
+/// Returns the number and the microseconds of the spans that nest on their thread in a Chrome trace
+/// of a stream, by name, as `spans` gives them. Versions of a registry may share names.
+pub(super) fn nested_spans(folder: &Folder, stream: &str, trace: &str) -> BTreeMap<String, (u64, f64)> {
+    let trace: Json = serde_json::from_slice(&std::fs::read(folder.path(trace)).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |phase: &str| -> Vec<_> {
+        events.iter().filter(|event| event["ph"] == phase).map(|event| &event["name"]).collect()
+    };
+    let (nested, apart) = (of("B"), of("b"));
+    let spans: Json = serde_json::from_slice(&folder.run(&format!("spans --json {stream}")).stdout).unwrap();
+    let spans = spans["spans"].as_array().unwrap();
+    let is_open =
+        |name: &Json| spans.iter().any(|span| span["span"] == *name && span["begins_without_end"] != 0);
+    let mut wanted = BTreeMap::<String, (u64, f64)>::new();
+    for span in spans {
+        let name = &span["span"];
+        if nested.contains(&name) && !apart.contains(&name) && !is_open(name) {
+            let of = wanted.entry(name.as_str().unwrap().to_string()).or_default();
+            of.0 += span["duration_ns"]["count"].as_u64().unwrap_or(0);
+            of.1 += span["total_ns"].as_f64().unwrap_or(0.0) / 1000.0;
+        }
+    }
+    wanted
 }

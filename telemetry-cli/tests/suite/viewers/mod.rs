@@ -5,6 +5,7 @@ mod counters;
 mod ctf;
 mod docs;
 mod expected;
+mod firefox;
 mod flames;
 mod speedscope;
 mod streams;
