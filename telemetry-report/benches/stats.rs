@@ -1,6 +1,6 @@
 //! Processor time of the counts of `telemetry stats`, beside generic decoding by batch in the same
-//! process: `cargo bench -p telemetry-report --bench stats -- [FILE]...`. Without files, it measures a
-//! made-up stream.
+//! process: `cargo bench -p telemetry-report --bench stats -- [FILE]...`. Without files, it
+//! measures a made-up stream.
 
 #![allow(missing_docs, clippy::print_stdout)]
 

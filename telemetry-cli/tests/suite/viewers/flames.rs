@@ -189,8 +189,9 @@ fn speedscope_sees_the_spans_of_chrome_traces() {
     }
 }
 
-/// Returns the number and the microseconds of the spans that nest on their thread in a Chrome trace
-/// of a stream, by name, as `spans` gives them. Versions of a registry may share names.
+/// Returns the number and the microseconds of spans by name, as `spans` gives them. They are those
+/// that nest on their thread in a Chrome trace of the stream. Versions of a registry may share
+/// names.
 pub(super) fn nested_spans(folder: &Folder, stream: &str, trace: &str) -> BTreeMap<String, (u64, f64)> {
     let trace: Json = serde_json::from_slice(&std::fs::read(folder.path(trace)).unwrap()).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
