@@ -148,7 +148,11 @@ fn a_stop_reads_what_was_sent_on_connections_that_wait() {
         daemon.stop();
         programs.map(|program| program.join().unwrap()).concat()
     });
-    let found: BTreeSet<Row> = rows(&stored(&fleet)).into_iter().collect();
+    let mut found: BTreeSet<Row> = rows(&stored(&fleet)).into_iter().collect();
+    // On a very slow machine, some stay in the spool all the same.
+    for left in files_in(&fleet.host.path("spool/ready")) {
+        found.extend(rows(&std::fs::read(left).unwrap()));
+    }
     let is_lost = |stream: &&Vec<u8>| rows(stream).iter().any(|row| !found.contains(row));
     let lost = sent.iter().filter(is_lost).count();
     assert!(sent.len() >= 20 && lost == 0, "{lost} of {} streams are lost", sent.len());
