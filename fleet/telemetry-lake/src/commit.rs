@@ -68,11 +68,11 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, how: How) -> Result<Option<
         if lake.done(last).await?.is_none() {
             let plan = lake.plan(last).await?;
             if let Some(selector) = &plan.delete {
-                rewrite(lake, plan.batch, &Rewrite::Delete(selector.clone())).await?;
+                rewrite(lake, lease, plan.batch, &Rewrite::Delete(selector.clone())).await?;
                 continue;
             }
             if plan.compact {
-                rewrite(lake, plan.batch, &Rewrite::Compact).await?;
+                rewrite(lake, lease, plan.batch, &Rewrite::Compact).await?;
                 continue;
             }
             return run(lake, lease, plan, how).await.map(Some);

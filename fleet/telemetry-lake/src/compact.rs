@@ -11,7 +11,7 @@ use telemetry_fleet::store::Store;
 use crate::delta::Added;
 use crate::groups::{self, Copied};
 use crate::lake::{LakeError, Result};
-use crate::layout::{Layout, Partition, Place};
+use crate::layout::{self, Layout, Partition, Place};
 use crate::selector::{Selected, Selector};
 
 /// Files of this length are not joined any more.
@@ -35,6 +35,10 @@ impl Table<'_> {
         let (mut removed, mut added) = (Vec::new(), Vec::new());
         let mut of_places = BTreeMap::<_, Vec<_>>::new();
         for (path, bytes) in files.iter().filter(|(_, bytes)| **bytes < LARGE) {
+            // The names of other programs do not tell the session, and their groups may mix hosts.
+            if layout::batch(path).is_none() {
+                continue;
+            }
             if let Some(Place { partition, owner, .. }) = Place::of(path) {
                 let owner = owner.filter(|_| !self.layout.joins_sessions());
                 of_places.entry((partition, owner)).or_default().push((path, *bytes));

@@ -8,18 +8,24 @@ use telemetry_fleet::segment::SegmentName;
 use crate::compact::Table;
 use crate::delta::{self, APP, Added, Change};
 use crate::lake::{Done, Format, Lake, LakeError, Plan, Result, table_folder};
+use crate::layout;
+use crate::lease::Lease;
 use crate::selector::Selector;
 use crate::sides;
 
 /// Deletes the selected rows, and the segments that they came from. Returns the number of files.
 ///
 /// # Errors
-/// Those of the store, and if a batch is not done. If it ends early, the next commit completes it.
-pub async fn delete(lake: &Lake, selector: Selector) -> Result<u64> {
+/// Those of the store, if a batch is not done, and if another program wrote files with rows that may
+/// be selected. If it ends early, the next commit completes it.
+pub async fn delete(lake: &Lake, lease: &Lease, selector: Selector) -> Result<u64> {
     let last = lake.last_done().await?;
+    for name in last.tables.keys() {
+        check_files(lake, name, &selector).await?;
+    }
     let plan = Plan { batch: last.batch + 1, delete: Some(selector.clone()), ..Plan::default() };
     begin(lake, &plan).await?;
-    rewrite(lake, plan.batch, &Rewrite::Delete(selector)).await
+    rewrite(lake, lease, plan.batch, &Rewrite::Delete(selector)).await
 }
 
 /// Joins small files of a session and day, or of a bucket and day. Returns the number of files that
@@ -28,7 +34,7 @@ pub async fn delete(lake: &Lake, selector: Selector) -> Result<u64> {
 /// # Errors
 /// Those of the store, if a batch is not done, and if the lake has no Delta: then readers would see
 /// rows twice. If it ends early, the next commit completes it.
-pub async fn compact(lake: &Lake) -> Result<u64> {
+pub async fn compact(lake: &Lake, lease: &Lease) -> Result<u64> {
     if lake.settings.format != Format::Delta {
         let text =
             "the lake has the form `parquet`; expected `delta`, in which files can be replaced at once";
@@ -37,7 +43,26 @@ pub async fn compact(lake: &Lake) -> Result<u64> {
     let last = lake.last_done().await?;
     let plan = Plan { batch: last.batch + 1, compact: true, ..Plan::default() };
     begin(lake, &plan).await?;
-    rewrite(lake, plan.batch, &Rewrite::Compact).await
+    rewrite(lake, lease, plan.batch, &Rewrite::Compact).await
+}
+
+/// Checks that no file hides selected rows: names of other programs do not tell hosts and sessions.
+async fn check_files(lake: &Lake, table: &str, selector: &Selector) -> Result<()> {
+    let folder = table_folder(table);
+    let files = match lake.settings.format {
+        Format::Delta => {
+            delta::files(&lake.store, &folder).await?.unwrap_or_default().live.into_keys().collect()
+        }
+        Format::Parquet => lake.store.names(&folder).await?,
+    };
+    let in_folder = |path: &String| path.strip_prefix(&format!("{folder}/")).unwrap_or(path).to_owned();
+    let is_hidden = |path: &String| selector.cannot_tell(path, lake.settings.layout());
+    match files.iter().map(in_folder).find(is_hidden) {
+        Some(path) => Err(LakeError::Other(format!(
+            "`{folder}/{path}` is of another program, and may have such rows; help: delete the rows by Delta's own `DELETE`"
+        ))),
+        None => Ok(()),
+    }
 }
 
 async fn begin(lake: &Lake, plan: &Plan) -> Result<()> {
@@ -67,7 +92,7 @@ impl Rewrite {
 }
 
 /// Follows the plan of a deletion or a compaction. Returns the number of files that go.
-pub(crate) async fn rewrite(lake: &Lake, batch: u64, what: &Rewrite) -> Result<u64> {
+pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewrite) -> Result<u64> {
     let selector = what.selector();
     let before = lake.done(batch - 1).await?.unwrap_or_default();
     let mut states = lake.states(None).await?;
@@ -88,8 +113,11 @@ pub(crate) async fn rewrite(lake: &Lake, batch: u64, what: &Rewrite) -> Result<u
         .collect();
     let (mut tables, mut deleted) = (before.tables.clone(), 0);
     for (name, table) in &mut tables {
+        lease.renew(&lake.store).await?;
         let folder = table_folder(name);
         let own = format!("{batch:010}.parquet");
+        // A process that took over may have written later batches meanwhile.
+        let is_earlier = |path: &str| layout::batch(path).is_none_or(|of| of < batch);
         let is_of_sessions = sides::is_of_sessions(name);
         let of_batch = Table { store: &lake.store, layout: lake.settings.layout(), folder: &folder, batch };
         let operation = if selector.is_some() { "DELETE" } else { "OPTIMIZE" };
@@ -108,7 +136,7 @@ pub(crate) async fn rewrite(lake: &Lake, batch: u64, what: &Rewrite) -> Result<u
             })?;
             let (removed, added) = match selector {
                 _ if is_of_sessions => {
-                    (files.live.into_keys().filter(|path| *path != own).collect(), Vec::new())
+                    (files.live.into_keys().filter(|path| is_earlier(path)).collect(), Vec::new())
                 }
                 Some(selector) => of_batch.remove(selector, files.live.keys()).await?,
                 None => of_batch.join_all(&files.live).await?,
@@ -130,7 +158,8 @@ pub(crate) async fn rewrite(lake: &Lake, batch: u64, what: &Rewrite) -> Result<u
         for path in lake.store.names(&folder).await? {
             let of_table = path.strip_prefix(&format!("{folder}/")).filter(|path| path.ends_with(".parquet"));
             let goes = match of_table {
-                Some(path) if is_of_sessions => path != own,
+                Some(path) if is_of_sessions => is_earlier(path),
+                Some(path) if layout::batch(path).is_some_and(|of| of > batch) => false,
                 Some(path) => of_batch.has_selected(path, selector).await?,
                 None => false,
             };

@@ -33,7 +33,8 @@ pub struct Place<'p> {
     pub partition: Partition,
     /// The folder of the partition.
     pub folder: &'p str,
-    /// Host and session of its rows; `None` if it has the rows of several.
+    /// Host and session of its rows; `None` if it has the rows of several. The session is 0 if
+    /// another program wrote the file.
     pub owner: Option<(&'p str, u64)>,
 }
 
@@ -111,19 +112,28 @@ impl<'p> Place<'p> {
         let (day, second) = folder.strip_prefix("day=")?.split_once('/')?;
         let (column, value) = second.split_once('=')?;
         let mut parts = file.strip_suffix(".parquet")?.splitn(4, '-').skip(1);
-        let session = parts.next()?;
+        let session = parts.next().unwrap_or_default();
         let (column, host) = match column {
             "host" => ("host", Some(value)),
             "bucket" => ("bucket", parts.nth(1)),
             _ => return None,
         };
         let owner = match session {
+            // The name tells no session, and in a bucket no host.
+            _ if batch(path).is_none() => (column == "host").then_some((value, 0)),
             SEVERAL => None,
             session => Some((host?, u64::from_str_radix(session, 16).ok()?)),
         };
         let partition = Partition { day: day.to_owned(), column, value: value.to_owned() };
         Some(Place { partition, folder, owner })
     }
+}
+
+/// Returns the batch that wrote a file, by its name; `None` for a file of another program, such as
+/// Spark.
+pub fn batch(path: &str) -> Option<u64> {
+    let (_, name) = path.rsplit_once('/').unwrap_or(("", path));
+    name.split(['-', '.']).next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -142,6 +152,7 @@ mod tests {
             assert_eq!(path, wanted);
             let place = Place::of(&path).unwrap();
             assert_eq!((&place.partition, place.owner), (&partition, Some(("a-1.x", 255))));
+            assert_eq!(batch(&path), Some(7));
             let joined = partition.joined(place.owner.filter(|_| layout == Layout::Hosts), 8, 0);
             let of_joined = Place::of(&joined).unwrap();
             assert_eq!(
@@ -152,6 +163,21 @@ mod tests {
         for other in ["0000000007.parquet", "_delta_log/0.json", "day=2026-11-22/0000000007-ff-0003.parquet"]
         {
             assert_eq!(Place::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn files_of_other_programs_have_no_batch() {
+        assert_eq!(batch("0000000012.parquet"), Some(12));
+        for other in ["part-00000-1b4e28ba.c000.snappy.parquet", "day=2026-11-22/bucket=2/part-0-ab.parquet"]
+        {
+            assert_eq!(batch(other), None, "{other}");
+        }
+        for (folder, host) in [("host=h7", Some("h7")), ("bucket=2", None)] {
+            for name in ["part-00000-1b4e28ba-2fa1-11d2.c000.snappy.parquet", "other.parquet"] {
+                let path = format!("day=2026-11-22/{folder}/{name}");
+                assert_eq!(Place::of(&path).unwrap().owner, host.map(|host| (host, 0)), "{path}");
+            }
         }
     }
 

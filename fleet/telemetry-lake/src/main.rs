@@ -209,6 +209,7 @@ impl Command {
                 let lease = Lease::take(&lake.store, 60).await?;
                 let files = delete(
                     &lake,
+                    &lease,
                     Selector { host, session, before: older_than.map(day_before).map(day_text) },
                 )
                 .await?;
@@ -225,7 +226,7 @@ impl Command {
             Command::Compact { url } => {
                 let lake = Lake::open(&url).await?;
                 let lease = Lease::take(&lake.store, 60).await?;
-                let files = compact(&lake).await?;
+                let files = compact(&lake, &lease).await?;
                 lease.give_back(&lake.store).await?;
                 println!("{files} files are no longer needed");
                 Ok(ExitCode::SUCCESS)

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::convert::day_text;
-use crate::layout::{Layout, Place};
+use crate::layout::{self, Layout, Place};
 use crate::state::SessionState;
 
 /// Which rows go: those that all of these select.
@@ -51,10 +51,53 @@ impl Selector {
         }
     }
 
+    /// Says whether the name of a file of another program hides if it has selected rows: it tells no
+    /// session, and in a bucket no host.
+    pub(crate) fn cannot_tell(&self, path: &str, layout: Layout) -> bool {
+        let Some(Place { partition, .. }) = Place::of(path).filter(|_| layout::batch(path).is_none()) else {
+            return false;
+        };
+        let is_before = self.before.as_ref().is_none_or(|before| partition.day < *before);
+        let may_have = |host: &String| layout.partition(&partition.day, host) == partition;
+        is_before
+            && self.host.as_ref().is_none_or(may_have)
+            && (self.session.is_some() || (self.host.is_some() && layout.has_host_in_rows()))
+    }
+
     /// Says whether it selects all rows of a session.
     pub(crate) fn selects_all(&self, state: &SessionState) -> bool {
         let last = state.lanes.iter().map(|lane| lane.recorded_ns).max().unwrap_or(state.started_ns);
         let day = day_text(last.max(state.until_ns) / 86_400_000_000_000);
         self.selects(&day, &state.host, state.session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+
+    /// A deletion must not pass by files whose names tell too little.
+    #[test]
+    fn files_of_other_programs_may_hide_rows() {
+        let buckets = Layout::Buckets(NonZeroU32::new(64).unwrap());
+        let (host, session, before) = (Some("a-1.x".to_owned()), Some(255), Some("2026-11-22".to_owned()));
+        let check = |selector: &Selector, file: &str, hides: [bool; 2]| {
+            for (layout, folder, hides) in
+                [(Layout::Hosts, "host=a-1.x", hides[0]), (buckets, "bucket=44", hides[1])]
+            {
+                let path = format!("day=2026-11-22/{folder}/{file}");
+                assert_eq!(selector.cannot_tell(&path, layout), hides, "{selector:?} {path}");
+            }
+        };
+        let of_host = Selector { host: host.clone(), ..Selector::default() };
+        let of_session = Selector { session, ..Selector::default() };
+        check(&of_host, "part-00000-ab.parquet", [false, true]);
+        check(&of_session, "part-00000-ab.parquet", [true, true]);
+        check(&Selector { host: Some("b".to_owned()), ..of_session.clone() }, "part-0.parquet", [false, false]);
+        check(&Selector { before: before.clone(), ..of_session.clone() }, "part-0.parquet", [false, false]);
+        check(&Selector { before, ..Selector::default() }, "part-0.parquet", [false, false]);
+        check(&of_session, "0000000007-00000000000000ff-0003-a-1.x.parquet", [false, false]);
     }
 }

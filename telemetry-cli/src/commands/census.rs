@@ -3,7 +3,7 @@
 mod shown;
 
 use telemetry_decode::{Order, Registry};
-use telemetry_report::census::Counted;
+use telemetry_report::census::{Counted, LeftOut};
 
 use self::shown::{CSV_HEAD, Shown, append_csv};
 use crate::input::events::EventArgs;
@@ -59,7 +59,7 @@ impl Run for Args {
             }
         })?;
         let verdict = opened.verdict();
-        let (unended, unbegun) = counted.finish();
+        let LeftOut { unended, unbegun, beyond } = counted.finish();
         let shown = Shown::new(&counted, self.limit, &verdict);
         // The lines of CSV were written during the reading.
         output.show(self.json.is_on(), &shown, |out| {
@@ -75,6 +75,12 @@ impl Run for Args {
         }
         if unbegun > 0 {
             warning(format!("{} left out: no event began the census", count(unbegun, "amount")));
+        }
+        if beyond > 0 {
+            warning(format!(
+                "{} left out: more than 1,000 sessions and things are counted",
+                shown::number(beyond)
+            ));
         }
         opened.end_with(&verdict, context)
     }

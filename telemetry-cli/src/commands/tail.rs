@@ -137,6 +137,19 @@ impl Args {
         if told.broken > 0 {
             context.problem(format!("{} of broken rules", count(told.broken, "finding")));
         }
+        if told.is_unordered {
+            warning(format!(
+                "more than {} events came within the latency, so later findings are not decided; help: name fewer events",
+                rules::MAX_WAITING
+            ));
+        }
+        if told.given_up > 0 {
+            warning(format!(
+                "{} not checked, because more than {} were open at once",
+                count(told.given_up, "event"),
+                rules::MAX_OPEN
+            ));
+        }
         if seen.is_stopped {
             note(format!("stopped at --limit, after {}", count(told.all, "line")));
         } else if seen.completeness.blocks == 0 {

@@ -73,7 +73,8 @@ impl Run for Args {
         let mut pairs = Spans::new(&tally, &names, &opened.inputs, &verdict, false);
         let shown = ShownRules::new(&rules, &opened);
         pairs.declared |= !shown.rules.is_empty() || rules.are_skipped();
-        let all = Checked { pairs: &pairs, rules: &shown.rules, broken: &shown.broken };
+        let broken = (!shown.rules.is_empty()).then_some(&*shown.broken);
+        let all = Checked { pairs: &pairs, rules: &shown.rules, broken };
         output.show(self.json.is_on(), &all, |out| {
             pairs.append_unmatched(out, self.limit);
             shown.append_text(out, self.limit);
@@ -97,8 +98,9 @@ struct Checked<'a> {
     pairs: &'a Spans<'a>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     rules: &'a [RuleStats],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    broken: &'a [BrokenRule],
+    /// Empty if nothing breaks the rules, and missing without rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken: Option<&'a [BrokenRule]>,
 }
 
 /// What is checked beside the pairs.

@@ -1,5 +1,7 @@
 //! Checks rules, and keeps what breaks them.
 
+use std::collections::HashSet;
+
 use telemetry_decode::rules::{Broken, Checker};
 use telemetry_decode::{EventBatch, Registry, Session};
 use telemetry_report::spans::Gaps;
@@ -86,8 +88,9 @@ impl Rules {
 
     /// Finds and decides what never came.
     pub(crate) fn finish(&mut self, sessions: &[Session], gaps: &Gaps) {
-        let has_ended = |id: u64| sessions.iter().any(|session| session.id == id && session.ended);
-        self.checker.finish(has_ended, &mut self.found);
+        let ended: HashSet<u64> =
+            sessions.iter().filter(|session| session.ended).map(|session| session.id).collect();
+        self.checker.finish(|id| ended.contains(&id), &mut self.found);
         self.decide(gaps);
     }
 }

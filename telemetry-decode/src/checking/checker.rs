@@ -298,14 +298,19 @@ impl Checker {
 
     fn act(&mut self, session: u64, at: Moment, act: Act, found: &mut Vec<Broken>) {
         let Act { rule: index, part, by, span } = act;
-        if matches!(part, Part::After | Part::Begin) {
+        let thread = (self.rules[index].rule.per == CounterPer::Thread).then_some(at.thread);
+        let scope = Scope { session, thread, key: by };
+        let adds = match (part, &self.states[index]) {
+            // One that waits already stands for this one, too.
+            (Part::After, State::Waiting(waiting)) => !waiting.has(&scope),
+            _ => part == Part::Begin,
+        };
+        if adds {
             self.make_room(index);
         }
         self.entries += 1;
         let number = self.entries;
         let rule = &mut self.rules[index];
-        let thread = (rule.rule.per == CounterPer::Thread).then_some(at.thread);
-        let scope = Scope { session, thread, key: by };
         let before = self.states[index].size();
         let result = match (part, &mut self.states[index]) {
             (Part::After, State::Waiting(waiting)) => {

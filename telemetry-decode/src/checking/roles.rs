@@ -51,8 +51,15 @@ pub(super) fn roles(registry: &Registry, is_followed: impl Fn(usize) -> bool) ->
 
 /// Returns true if a rule of the registry is about an event.
 pub(super) fn has_role(registry: &Registry, event: usize) -> bool {
-    let mut rules = registry.rules.iter();
-    rules.any(|rule| parts(registry, rule.form).into_iter().any(|(of, ..)| of == event))
+    let is_end = |open: usize| {
+        let span = &registry.spans[open];
+        span.begin == event || span.end == event
+    };
+    registry.rules.iter().any(|rule| match rule.form {
+        RuleForm::Comes { after, comes, .. } => after == event || comes == event,
+        RuleForm::Never { never, open } => never == event || is_end(open),
+        RuleForm::AtMost { open, .. } => is_end(open),
+    })
 }
 
 /// Returns the events of a rule, each with its part, and the name of the span's key.

@@ -1,5 +1,6 @@
 //! The switches of events that a session changed, as its own events tell.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use telemetry_schema::{Registry, control};
@@ -7,7 +8,10 @@ use telemetry_schema::{Registry, control};
 use crate::values::value::Value;
 
 /// The most changes that are remembered. Beyond it, no event counts as switched off.
-const MAX_CHANGES: usize = 10_000;
+const MAX_CHANGES: usize = 1_000;
+
+/// Registry and event as the caller numbers them, and a word.
+type EventAndWord = ((usize, usize), Box<str>);
 
 /// The changes of all sessions.
 #[derive(Debug, Default)]
@@ -17,6 +21,8 @@ pub(super) struct Switches {
     count: usize,
     /// Events that occurred: session, and registry and event as the caller numbers them.
     seen: HashSet<(u64, (usize, usize))>,
+    /// By event and word, if the word names the event. To find that out takes a while.
+    names: RefCell<HashMap<EventAndWord, bool>>,
 }
 
 #[derive(Debug)]
@@ -67,7 +73,11 @@ impl Switches {
         let schema = &registry.events[event.1];
         // An event that occurred was on, even if the change is no longer in the stream.
         let mut is_on = self.seen.contains(&(session, event));
-        let mut changes = changes.iter().filter(|change| registry.is_named(&change.word, schema)).peekable();
+        let mut names = self.names.borrow_mut();
+        let mut is_named = |word: &str| {
+            *names.entry((event, word.into())).or_insert_with(|| registry.is_named(word, schema))
+        };
+        let mut changes = changes.iter().filter(|change| is_named(&change.word)).peekable();
         while let Some(change) = changes.next_if(|change| change.ns <= from_ns) {
             is_on = change.is_on;
         }

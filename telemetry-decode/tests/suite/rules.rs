@@ -293,6 +293,12 @@ fn what_is_kept_has_a_limit() {
     let (checker, found) = checked(&stream(&registry("at_most = 5\nopen = \"Work\""), &begins), 4);
     let rule = &checker.rules()[0];
     assert_eq!((rule.checked, rule.given_up, found.len()), (10, 6, 0));
+    // A request that waits already takes no room again.
+    let within = &format!("{by_id}\nwithin = \"10 us\"");
+    let again = [Event(1, 1, 1, 1), Event(9, 1, 1, 1), Event(15, 1, 2, 1), End];
+    let (checker, found) = checked(&stream(&registry(within), &again), 1);
+    assert_eq!((checker.rules()[0].given_up, found.len()), (0, 1));
+    assert_eq!(found[0].0.first.ns, 1_000);
 }
 
 #[test]

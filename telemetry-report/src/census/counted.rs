@@ -14,6 +14,10 @@ const MOST_CLASSES: usize = 100_000;
 const MOST_OPEN: usize = 1000;
 const MOST_OPEN_CLASSES: usize = 4 * MOST_CLASSES;
 
+/// The most series, and the most classes of all of them.
+const MOST_SERIES: usize = 1000;
+const MOST_KEPT_CLASSES: usize = 4 * MOST_CLASSES;
+
 /// The name of all classes that have none of their own.
 pub const OTHERS: &str = "others";
 
@@ -75,8 +79,24 @@ pub struct Counted {
     open_classes: usize,
     /// By the first census of each.
     pub series: Vec<Series>,
+    /// Index of each series by session, registry and what is counted.
+    numbers: HashMap<(u64, String, String), usize>,
+    /// Classes of all series.
+    kept_classes: usize,
     unended: u64,
     unbegun: u64,
+    beyond: u64,
+}
+
+/// What was left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Censuses without an end.
+    pub unended: u64,
+    /// Amounts without a census.
+    pub unbegun: u64,
+    /// Censuses of series for which there is no room.
+    pub beyond: u64,
 }
 
 impl Counted {
@@ -124,40 +144,51 @@ impl Counted {
             CensusStep::End => {
                 let whole = self.open.remove(&key)?;
                 self.open_classes -= whole.amounts.len();
-                let series = self.series(event, &whole);
-                self.series[series].add(&whole);
-                Some((series, whole))
+                let Some(number) = self.series(event, &whole) else {
+                    self.beyond += 1;
+                    return None;
+                };
+                let series = &mut self.series[number];
+                let (before, room) =
+                    (series.classes.len(), MOST_KEPT_CLASSES.saturating_sub(self.kept_classes));
+                series.add(&whole, before + room);
+                self.kept_classes += series.classes.len() - before;
+                Some((number, whole))
             }
         }
     }
 
-    /// Returns the number of censuses without an end, and of amounts without a census.
-    pub fn finish(&mut self) -> (u64, u64) {
-        (self.unended + self.open.drain().count() as u64, self.unbegun)
+    /// Returns what was left out, at the end of all events.
+    pub fn finish(&mut self) -> LeftOut {
+        let unended = self.unended + self.open.drain().count() as u64;
+        LeftOut { unended, unbegun: self.unbegun, beyond: self.beyond }
     }
 
-    /// Returns the number of the series of a census.
-    fn series(&mut self, event: &Event<'_>, whole: &Whole) -> usize {
+    /// Returns the number of the series of a census; `None` if there is no room for another one.
+    fn series(&mut self, event: &Event<'_>, whole: &Whole) -> Option<usize> {
         let registry = &event.registry().name;
-        let is_it = |series: &Series| {
-            (series.session, &series.what, &series.registry) == (whole.session, &whole.what, registry)
-        };
-        self.series.iter().position(is_it).unwrap_or_else(|| {
-            let rows = event.registry().events.iter().filter_map(|event| {
-                let census = event.census.as_ref().filter(|census| census.what == whole.what)?;
-                Some(event.params[census.param(CensusRole::Value)?].unit.clone())
-            });
-            self.series.push(Series {
-                what: whole.what.clone(),
-                session: whole.session,
-                registry: registry.clone(),
-                unit: { rows }.next().unwrap_or_default(),
-                censuses: 0,
-                total: Amounts::default(),
-                classes: HashMap::new(),
-            });
-            self.series.len() - 1
-        })
+        let key = (whole.session, registry.clone(), whole.what.clone());
+        if let Some(number) = self.numbers.get(&key) {
+            return Some(*number);
+        }
+        if self.series.len() >= MOST_SERIES {
+            return None;
+        }
+        let rows = event.registry().events.iter().filter_map(|event| {
+            let census = event.census.as_ref().filter(|census| census.what == whole.what)?;
+            Some(event.params[census.param(CensusRole::Value)?].unit.clone())
+        });
+        self.series.push(Series {
+            what: whole.what.clone(),
+            session: whole.session,
+            registry: registry.clone(),
+            unit: { rows }.next().unwrap_or_default(),
+            censuses: 0,
+            total: Amounts::default(),
+            classes: HashMap::new(),
+        });
+        self.numbers.insert(key, self.series.len() - 1);
+        Some(self.series.len() - 1)
     }
 }
 
@@ -169,13 +200,14 @@ impl Whole {
 }
 
 impl Series {
-    fn add(&mut self, whole: &Whole) {
+    /// Adds a census, and keeps at most this many classes.
+    fn add(&mut self, whole: &Whole, most: usize) {
         self.censuses += 1;
         let (number, at_ns) = (self.censuses, whole.time_ns);
         self.total.add(whole.total(), at_ns, number);
         let mut others = 0_u64;
         for (class, value) in &whole.amounts {
-            if self.classes.len() >= MOST_CLASSES && !self.classes.contains_key(class) {
+            if self.classes.len() >= most.min(MOST_CLASSES) && !self.classes.contains_key(class) {
                 others = others.saturating_add(*value);
                 continue;
             }

@@ -7,5 +7,5 @@ mod class;
 mod counted;
 mod shape;
 
-pub use counted::{Amounts, Counted, OTHERS, Series, Whole};
+pub use counted::{Amounts, Counted, LeftOut, OTHERS, Series, Whole};
 pub use shape::{ClassShape, Shape};

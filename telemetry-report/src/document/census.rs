@@ -3,7 +3,7 @@
 use super::forms::CensusForm;
 use super::source::Source;
 use super::trim;
-use crate::census::{Series, Shape};
+use crate::census::{LeftOut, Series, Shape};
 use crate::gather::census::{Point, Track};
 use crate::gather::gatherer::Gatherer;
 
@@ -59,10 +59,11 @@ fn census(
 /// Says what is left out.
 pub(super) fn notes(gathered: &Gatherer) -> impl Iterator<Item = String> {
     let censuses = &gathered.censuses;
-    let (unended, unbegun) = censuses.broken;
+    let LeftOut { unended, unbegun, beyond } = censuses.left_out;
     let series = (censuses.counted.series.len() - censuses.tracks.len()) as u64;
     let each = [
         (series, "series of censuses are left out: there are too many."),
+        (beyond, "censuses of further series are left out: there are too many."),
         (unended, "censuses are left out: no event ends them."),
         (unbegun, "amounts are in no census: no event began it."),
     ];

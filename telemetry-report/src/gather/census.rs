@@ -2,7 +2,7 @@
 
 use telemetry_decode::Event;
 
-use crate::census::{Counted, Series, Whole};
+use crate::census::{Counted, LeftOut, Series, Whole};
 
 /// The maximum of series whose censuses are kept. Of further ones there are only sums.
 const MAX_TRACKS: usize = 32;
@@ -20,8 +20,7 @@ pub(crate) struct Censuses {
     /// Of the first of the series.
     pub(crate) tracks: Vec<Track>,
     amounts: usize,
-    /// Censuses without an end, and amounts without a census.
-    pub(crate) broken: (u64, u64),
+    pub(crate) left_out: LeftOut,
 }
 
 /// One of each `every` censuses of a series.
@@ -53,7 +52,7 @@ impl Censuses {
 
     /// Ends all censuses. Call it after the last event.
     pub(crate) fn finish(&mut self) {
-        self.broken = self.counted.finish();
+        self.left_out = self.counted.finish();
     }
 
     fn keep(&mut self, number: usize, point: Point) {

@@ -18,10 +18,10 @@ use crate::term::ended::{Ended, Failure};
 use crate::term::output::Output;
 
 /// The most events that wait and spans that are open.
-const MAX_OPEN: usize = 100_000;
+pub(super) const MAX_OPEN: usize = 100_000;
 
 /// The most events that wait for earlier ones of other lanes.
-const MAX_WAITING: usize = 200_000;
+pub(super) const MAX_WAITING: usize = 200_000;
 
 /// The time between two looks at what is overdue.
 const TICK: Duration = Duration::from_millis(100);
@@ -60,6 +60,8 @@ struct State {
     /// When the latest events came.
     arrived: Instant,
     found: Vec<Broken>,
+    /// More events came than can wait, so some were not taken in the order of time.
+    is_unordered: bool,
     sessions: Vec<Session>,
     registries: Vec<KnownRegistry>,
     gaps: Gaps,
@@ -73,6 +75,10 @@ pub(super) struct Told {
     pub(super) all: u64,
     /// Those that are certain.
     pub(super) broken: u64,
+    /// The events and spans for which there was no room.
+    pub(super) given_up: u64,
+    /// Some events were not taken in the order of time.
+    pub(super) is_unordered: bool,
 }
 
 impl<'a> Live<'a> {
@@ -89,6 +95,7 @@ impl<'a> Live<'a> {
             latest_ns: None,
             arrived: Instant::now(),
             found: Vec::new(),
+            is_unordered: false,
             sessions: Vec::new(),
             registries: Vec::new(),
             gaps: Gaps::default(),
@@ -122,6 +129,9 @@ impl<'a> Live<'a> {
                 self.finish(&mut output, &mut told)?;
             }
             output.finish()?;
+            let state = self.state();
+            told.is_unordered = state.is_unordered;
+            told.given_up = state.checker.rules().iter().map(|rule| rule.given_up).sum();
             Ok((seen, told))
         })
     }
@@ -182,7 +192,9 @@ impl<'a> Live<'a> {
         let mut state = self.state();
         state.apply_until(i64::MAX);
         let State { checker, found, sessions, .. } = &mut *state;
-        checker.finish(|id| sessions.iter().any(|session| session.id == id && session.ended), found);
+        let ended: BTreeSet<u64> =
+            sessions.iter().filter(|session| session.ended).map(|session| session.id).collect();
+        checker.finish(|id| ended.contains(&id), found);
         self.tell(&mut state, output, told)
     }
 
@@ -198,7 +210,7 @@ impl<'a> Live<'a> {
                 break;
             }
             let rule = &state.checker.rules()[broken.rule];
-            let is_certain = broken.is_certain(rule, state.gaps.all());
+            let is_certain = !state.is_unordered && broken.is_certain(rule, state.gaps.all());
             told.all += 1;
             told.broken += u64::from(is_certain);
             BrokenRule::new(&broken, rule, is_certain, &known)
@@ -226,6 +238,7 @@ impl State {
         self.latest_ns = self.latest_ns.max(latest);
         self.arrived = Instant::now();
         while self.waiting.len() > MAX_WAITING {
+            self.is_unordered = true;
             self.apply_first();
         }
     }
