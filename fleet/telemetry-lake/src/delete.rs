@@ -16,8 +16,8 @@ use crate::sides;
 /// Deletes the selected rows, and the segments that they came from. Returns the number of files.
 ///
 /// # Errors
-/// Those of the store, if a batch is not done, and if another program wrote files with rows that may
-/// be selected. If it ends early, the next commit completes it.
+/// Those of the store, if a batch is not done, and if another program wrote files with rows that
+/// may be selected. If it ends early, the next commit completes it.
 pub async fn delete(lake: &Lake, lease: &Lease, selector: Selector) -> Result<u64> {
     let last = lake.last_done().await?;
     for name in last.tables.keys() {

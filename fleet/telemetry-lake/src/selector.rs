@@ -51,8 +51,8 @@ impl Selector {
         }
     }
 
-    /// Says whether the name of a file of another program hides if it has selected rows: it tells no
-    /// session, and in a bucket no host.
+    /// Says whether the name of a file of another program hides if it has selected rows: it tells
+    /// no session, and in a bucket no host.
     pub(crate) fn cannot_tell(&self, path: &str, layout: Layout) -> bool {
         let Some(Place { partition, .. }) = Place::of(path).filter(|_| layout::batch(path).is_none()) else {
             return false;
