@@ -95,7 +95,11 @@ mod tests {
         let of_session = Selector { session, ..Selector::default() };
         check(&of_host, "part-00000-ab.parquet", [false, true]);
         check(&of_session, "part-00000-ab.parquet", [true, true]);
-        check(&Selector { host: Some("b".to_owned()), ..of_session.clone() }, "part-0.parquet", [false, false]);
+        check(
+            &Selector { host: Some("b".to_owned()), ..of_session.clone() },
+            "part-0.parquet",
+            [false, false],
+        );
         check(&Selector { before: before.clone(), ..of_session.clone() }, "part-0.parquet", [false, false]);
         check(&Selector { before, ..Selector::default() }, "part-0.parquet", [false, false]);
         check(&of_session, "0000000007-00000000000000ff-0003-a-1.x.parquet", [false, false]);
