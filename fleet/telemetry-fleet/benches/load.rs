@@ -21,7 +21,7 @@ use telemetry_testing::made::{Plan, make, registry};
 
 use crate::authority::{Authority, Validity};
 
-/// Shippers at a time, each with a stream of this number of events.
+/// Shippers at a time, each with a stream of this number of events: one second of a busy program.
 const HOSTS: usize = 50;
 const EVENTS: usize = 100_000;
 
@@ -42,13 +42,24 @@ fn status(pid: u32, name: &str) -> u64 {
 }
 
 fn main() {
+    // The runtime writes whole blocks while a lane is busy. A program that also flushes ten times a
+    // second writes some smaller ones, and one that flushes after nine events writes no others.
+    for flush in [10_000, 9] {
+        println!("with a flush in {flush} events:");
+        measure(flush);
+    }
+}
+
+/// Ships streams with a flush in this number of events.
+fn measure(flush: u64) {
     let dir = tempfile::tempdir().unwrap();
     let authority = Authority::new(dir.path(), "authority");
     let server = authority.sign("127.0.0.1", 1, Validity::Good);
     let client = authority.sign("h7", 2, Validity::Good);
     let mut bytes = 0;
     for host in 0..HOSTS {
-        let plan = Plan { seed: host as u64, events: EVENTS, block_size: 16_384, ..Plan::default() };
+        let (seed, block_size) = (host as u64, 16_384);
+        let plan = Plan { seed, events: EVENTS, block_size, flush, ..Plan::default() };
         let mut stream = make(&registry(), &plan).stream;
         renumber(&mut stream, host as u64);
         bytes += stream.len();
