@@ -22,7 +22,9 @@
 //!   the members of `telemetry print --json`. [`Position`] implements `Deserialize` too.
 
 mod bytes;
+mod changes;
 mod checking;
+
 mod decode;
 mod lanes;
 mod logs;
@@ -201,6 +203,14 @@ pub mod condition {
 #[doc(hidden)]
 pub mod accounts {
     pub use crate::lanes::losses::{HeaderSums, Losses, Step};
+}
+
+/// Counters whose events carry changes, for the command and for tables. Not public API.
+#[doc(hidden)]
+pub mod counters {
+    pub use crate::changes::defined::{
+        CounterValues, DefinedCounters, INT, INTERVAL, LONG, TIME, UINT, ULONG, section,
+    };
 }
 
 /// Events that give names to values, for the command. Not public API.

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use pyo3::prelude::*;
-use telemetry_columns::{Batch, Builder, Messages, Result, Spans, Table, Tables, block_table, side_tables};
+use telemetry_columns::{
+    Batch, Builder, CounterValues, Messages, Result, Spans, Table, Tables, block_table, side_tables,
+};
 use telemetry_decode::{Completeness, Events, Filter, Order, Reader};
 
 use crate::input::{raised, reader, with_condition};
@@ -29,6 +31,7 @@ pub(crate) struct Reading {
     /// Without it, no table is of an event type.
     builder: Option<Builder>,
     messages: Option<Messages>,
+    counters: Option<CounterValues>,
     /// The spans, and the number of damages that they know of.
     spans: Option<(Spans, u64)>,
     /// The reader of the list of blocks, if it is wanted.
@@ -64,13 +67,13 @@ impl Reading {
         let of_events = tables.iter().filter(|table| !table.event.is_empty());
         let names: Vec<String> =
             of_events.map(|table| format!("{}:{}", table.registry, table.event)).collect();
-        let (messages, spans) = (wants(&["message"]), wants(&["span"]));
-        let is_by_time = !names.is_empty() || messages || spans;
+        let (messages, spans, counters) = (wants(&["message"]), wants(&["span"]), wants(&["counter_value"]));
+        let is_by_time = !names.is_empty() || messages || spans || counters;
         let is_read = is_by_time || wants(&ACCOUNTS);
         let (mut input, mut filter) = (reader(files, None)?, with_condition(Filter::default(), condition)?);
         if !is_by_time {
             input = input.order(Order::Stream);
-        } else if !messages && !spans && !wants(&ACCOUNTS) {
+        } else if !messages && !spans && !counters && !wants(&ACCOUNTS) {
             filter = filter.events(names.iter().map(String::as_str));
         }
         let mut events = input.filter(filter).events().map_err(|error| raised(&error))?;
@@ -80,6 +83,7 @@ impl Reading {
         let builder = (!names.is_empty()).then(|| Builder::new(Tables::of(events.registries())));
         let spans = spans.then(|| (Spans::new(&events.gaps()), events.damages()));
         let messages = messages.then(Messages::default);
+        let counters = counters.then(CounterValues::default);
         let blocks = if wants(&["block"]) { Some(reader(files, None)?) } else { None };
         let (next, ready) = (Step::Facts, VecDeque::new());
         Ok(Reading {
@@ -90,6 +94,7 @@ impl Reading {
             next,
             builder,
             messages,
+            counters,
             spans,
             blocks,
             block_rows: None,
@@ -146,8 +151,8 @@ impl Reading {
 
     /// Reads events until there is a batch. Returns false at the end.
     fn read(&mut self) -> Result<bool> {
-        let Reading { events, threads, builder, messages, spans, ready, is_read, .. } = self;
-        if messages.is_none() && spans.is_none() {
+        let Reading { events, threads, builder, messages, counters, spans, ready, is_read, .. } = self;
+        if messages.is_none() && counters.is_none() && spans.is_none() {
             let Some(builder) = builder else {
                 // Accounts need no values, only that all blocks are decoded.
                 if *is_read {
@@ -172,6 +177,9 @@ impl Reading {
                 if let Some(batch) = messages.as_mut().and_then(|messages| messages.push(&event)) {
                     ready.push_back(batch);
                 }
+                if let Some(batch) = counters.as_mut().and_then(|counters| counters.push(&event)) {
+                    ready.push_back(batch);
+                }
             }
             if let Some((spans, damages)) = spans {
                 ready.extend(spans.push_batch(&batch));
@@ -194,6 +202,9 @@ impl Reading {
         }
         if let Some(mut messages) = self.messages.take() {
             self.ready.extend(messages.finish());
+        }
+        if let Some(mut counters) = self.counters.take() {
+            self.ready.extend(std::iter::from_fn(|| counters.finish()));
         }
         if let Some((mut spans, _)) = self.spans.take() {
             spans.set_gaps(&self.events.gaps());

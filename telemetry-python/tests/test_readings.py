@@ -12,6 +12,7 @@ import telemetry_events
 pyarrow = pytest.importorskip("pyarrow")
 
 SIDES = ["session", "thread", "label", "name", "lane", "loss", "damage", "block", "message", "span"]
+SIDES += ["counter_value"]
 
 
 def opened_streams(streams):

@@ -1,6 +1,6 @@
 //! The side tables: what a stream says beside its events.
 
-use telemetry_columns::{Messages, Spans, block_table, side_tables};
+use telemetry_columns::{CounterValues, Messages, Spans, block_table, side_tables};
 use telemetry_decode::{Events, Filter, Order};
 
 use crate::out::{Out, Scan, Stop};
@@ -19,6 +19,16 @@ pub(crate) fn read(scan: &Scan, out: &Out<'_>) -> Result<(), Stop> {
                 messages.push(&event).map_or(Ok(()), |batch| out.give(batch))?;
             }
             let rest = std::iter::from_fn(|| messages.finish()).try_for_each(|batch| out.give(batch));
+            out.note(&events, rest.is_err());
+            rest
+        }
+        "counter_value" => {
+            let mut events = events(Order::Stream)?;
+            let mut counters = CounterValues::default();
+            while let Some(event) = events.next().map_err(failed)? {
+                counters.push(&event).map_or(Ok(()), |batch| out.give(batch))?;
+            }
+            let rest = std::iter::from_fn(|| counters.finish()).try_for_each(|batch| out.give(batch));
             out.note(&events, rest.is_err());
             rest
         }

@@ -164,3 +164,41 @@ pub fn one() -> Vec<u8> {
 pub fn seventeen() -> Vec<u8> {
     [file_seventeen(), buffer(0x1001, 2_000, SEVENTEEN)].concat()
 }
+
+/// The last value of a counter in the profiler's report.
+pub struct ReportedCounter {
+    /// Its section and name.
+    pub name: String,
+    value: f64,
+    /// Nanoseconds, or 1.
+    scale: f64,
+}
+
+impl ReportedCounter {
+    /// Tells whether the report shows this value. Times are in nanoseconds.
+    pub fn shows(&self, value: f64) -> bool {
+        // The report has three digits of a time, and six of other fractions.
+        let is_near = (value / self.scale - self.value).abs() <= 5.1e-4;
+        // It prints 32 bits of some numbers.
+        is_near || f64::from(value as i64 as u32) == self.value
+    }
+}
+
+/// Returns the counters of what `telemetry mono-report --verbose` prints.
+pub fn reported_counters(report: &str) -> Vec<ReportedCounter> {
+    let counters = report.split_once("\nCounters:\n").expect("a report has counters").1;
+    let (mut section, mut all) = ("", Vec::new());
+    for line in counters.lines() {
+        let Some(line) = line.strip_prefix("\t\t") else {
+            section = line.trim().trim_end_matches(':');
+            continue;
+        };
+        let (name, value) = line.rsplit_once(" : ").expect("a counter has a value");
+        let (value, scale) = value.strip_suffix("ms").map_or((value, 1.0), |value| (value, 1e6));
+        // Some are texts.
+        if let Ok(value) = value.parse() {
+            all.push(ReportedCounter { name: format!("{section}: {}", name.trim_end()), value, scale });
+        }
+    }
+    all
+}

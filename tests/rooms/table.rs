@@ -52,6 +52,7 @@ const DECODE: &[Room] = &[
     ),
     ("replay", &["report", "registry", "typed", "read"]),
     ("checking", &["report", "values", "sessions", "registry", "decode"]),
+    ("changes", &["values", "sessions", "registry", "decode"]),
 ];
 
 const RUNTIME: &[Room] = &[

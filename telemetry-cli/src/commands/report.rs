@@ -159,7 +159,7 @@ impl Args {
         verdict: &Verdict,
         compared: Option<&Compared<'_>>,
     ) -> Result<(), Failure> {
-        let stats = Stats::new(&opened.events, &gathered.tally, None, verdict);
+        let stats = Stats::new(&opened.events, &gathered.tally, None, Vec::new(), verdict);
         let names = Names::new(&opened.events, &gathered.pairing.defs);
         let spans = Spans::new(&gathered.spans, &names, &opened.inputs, verdict, false);
         let mut head =

@@ -7,6 +7,7 @@ use telemetry_report::stats::{Tally, Usage};
 
 use crate::input::events::{EventArgs, Opened};
 use crate::input::threads::ThreadArgs;
+use crate::stats::counters::Counters;
 use crate::stats::grouped::Grouped;
 use crate::stats::grouping::{GroupArgs, Grouping};
 use crate::stats::groups::Groups;
@@ -67,11 +68,29 @@ impl Run for Args {
             return self.unused(opened, context);
         }
         let mut tally = Tally::default();
-        let of_shard = |batch: &EventBatch<'_>, tally: &mut Tally| tally.add_batch(batch);
+        // Files are read again for the counters, if there are some. A pipe cannot be. A filter may
+        // exclude changes, so that no sum is known.
+        let is_pipe = !opened.inputs.are_files();
+        let has_counters = self.common.filter.is_empty();
+        let piped = Mutex::new(Counters::default());
+        let of_shard = |batch: &EventBatch<'_>, tally: &mut Tally| {
+            if is_pipe && has_counters {
+                let mut counters = piped.lock().unwrap_or_else(PoisonError::into_inner);
+                batch.iter().for_each(|event| counters.take(&event));
+            }
+            tally.add_batch(batch);
+        };
         opened.each_shard(self.threads.number(), of_shard, |later| tally.merge(later))?;
         let bytes = opened.inputs.index_again()?.map(|index| bytes_by_kind(&index));
+        let counters = match (has_counters, is_pipe) {
+            (false, _) => Counters::default(),
+            (true, true) => piped.into_inner().unwrap_or_else(PoisonError::into_inner),
+            (true, false) => {
+                Counters::of(opened.registries(), |filter| opened.inputs.events(Order::Stream, filter))?
+            }
+        };
         let verdict = opened.verdict();
-        let stats = Stats::new(&opened.events, &tally, bytes.as_ref(), &verdict);
+        let stats = Stats::new(&opened.events, &tally, bytes.as_ref(), counters.stats(), &verdict);
         opened.output()?.show(self.json.is_on(), &stats, |out| {
             // Empty tables would only hide that the input is not a stream.
             if verdict.has_blocks() {

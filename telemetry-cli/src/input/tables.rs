@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use telemetry_columns::{Batch, Builder, Messages, Spans, Tables, block_table, side_tables};
+use telemetry_columns::{Batch, Builder, CounterValues, Messages, Spans, Tables, block_table, side_tables};
 use telemetry_decode::KnownRegistry;
 
 use crate::input::events::Opened;
@@ -16,6 +16,7 @@ pub(crate) struct TableBatches<'o> {
     progress: Option<Progress>,
     builder: Builder,
     messages: Messages,
+    counters: CounterValues,
     spans: Spans,
     /// The number of damages that the spans know of.
     damages: u64,
@@ -41,6 +42,7 @@ impl<'o> TableBatches<'o> {
             progress: Some(Progress::of_bytes(opened.inputs.len())),
             builder: Builder::new(Tables::of(opened.registries())),
             messages: Messages::default(),
+            counters: CounterValues::default(),
             spans: Spans::new(&opened.events.gaps()),
             damages: opened.events.damages(),
             opened,
@@ -84,7 +86,7 @@ impl<'o> TableBatches<'o> {
 
     /// Reads events until there is a batch. Returns false at the end.
     fn read(&mut self) -> Result<bool, Failure> {
-        let TableBatches { opened, progress, builder, messages, spans, damages, ready, .. } = self;
+        let TableBatches { opened, progress, builder, messages, counters, spans, damages, ready, .. } = self;
         while let Some(batch) = opened.events.next_batch().map_err(cannot_read)? {
             // A closure, or `extend`, would be a call for each event.
             for event in batch.iter() {
@@ -92,6 +94,9 @@ impl<'o> TableBatches<'o> {
                     ready.push_back(batch);
                 }
                 if let Some(batch) = messages.push(&event) {
+                    ready.push_back(batch);
+                }
+                if let Some(batch) = counters.push(&event) {
                     ready.push_back(batch);
                 }
             }
@@ -111,6 +116,7 @@ impl<'o> TableBatches<'o> {
         spans.set_gaps(&opened.events.gaps());
         ready.extend(std::iter::from_fn(|| builder.finish()));
         ready.extend(std::iter::from_fn(|| messages.finish()));
+        ready.extend(std::iter::from_fn(|| counters.finish()));
         ready.extend(std::iter::from_fn(|| spans.finish()));
         Ok(false)
     }

@@ -2,6 +2,7 @@
 //!
 //! It may use `text`, `term`, `input` and `symbols`. It never opens an input.
 
+pub(crate) mod counters;
 pub(crate) mod ending;
 pub(crate) mod grouped;
 pub(crate) mod grouping;

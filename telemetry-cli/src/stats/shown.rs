@@ -11,6 +11,7 @@ use telemetry_decode::blocks::Index;
 use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_schema::{Param, Registry};
 
+use super::counters::{self, CounterStats};
 use crate::input::remedy;
 use crate::input::verdict::Verdict;
 use crate::text::date;
@@ -38,6 +39,9 @@ pub(crate) struct Stats<'a> {
     kinds: Vec<KindStats>,
     threads: Vec<ThreadStats>,
     rate: Option<RateStats>,
+    /// Only if there are some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    counters: Vec<CounterStats>,
     completeness: &'a Verdict,
 }
 
@@ -159,6 +163,7 @@ impl<'a> Stats<'a> {
         events: &Events<'_>,
         tally: &Tally,
         bytes: Option<&BTreeMap<(u64, u8), u64>>,
+        counters: Vec<CounterStats>,
         completeness: &'a Verdict,
     ) -> Self {
         let mut all = Count::NONE;
@@ -234,6 +239,7 @@ impl<'a> Stats<'a> {
             kinds: by_count(kinds.collect(), |kind| (is_runtimes(&kind.registry), kind.measured.count)),
             threads: by_count(threads.collect(), |thread| (false, thread.measured.count)),
             rate: (all.count > 0).then(|| RateStats::new(&all_rate.over(&all_rate).columns())),
+            counters,
             completeness,
         }
     }
@@ -266,6 +272,7 @@ impl<'a> Stats<'a> {
 
         self.append_intervals(out);
         self.append_params(out);
+        counters::append(out, &self.counters);
         self.append_rate(out);
         remedy::append(out, self.completeness);
     }

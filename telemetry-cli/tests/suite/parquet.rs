@@ -28,8 +28,19 @@ mod files {
     use super::{Folder, gc};
     use crate::streams::{blocks, events_blocks, two_registries};
 
-    const SIDES: [&str; 10] =
-        ["block", "damage", "label", "lane", "loss", "message", "name", "session", "span", "thread"];
+    const SIDES: [&str; 11] = [
+        "block",
+        "counter_value",
+        "damage",
+        "label",
+        "lane",
+        "loss",
+        "message",
+        "name",
+        "session",
+        "span",
+        "thread",
+    ];
 
     /// Returns the number of rows of each file. Every entry of the directory must be such a file.
     fn rows(directory: &Path) -> BTreeMap<String, i64> {

@@ -198,9 +198,24 @@ pub(crate) const SPANS: Side = Side {
     ],
 };
 
+/// Values of counters.
+pub(crate) const COUNTERS: Side = Side {
+    name: "counter_value",
+    doc: "the values of counters whose events carry changes",
+    columns: &[
+        SESSION,
+        TIME_NS,
+        ("time", Timestamp, "", "the time in UTC"),
+        REGISTRY,
+        ("counter", Utf8, "", "the name of the counter, with that of its section"),
+        ("unit?", Utf8, "", "the unit of its values: `bytes`, `ns` or `%`"),
+        ("value?", F64, "", "the value from this time on"),
+    ],
+};
+
 /// All side tables.
-pub(crate) const SIDES: [Side; 10] =
-    [SESSIONS, THREADS, LABELS, NAMES, LANES, LOSSES, DAMAGES, BLOCKS, MESSAGES, SPANS];
+pub(crate) const SIDES: [Side; 11] =
+    [SESSIONS, THREADS, LABELS, NAMES, LANES, LOSSES, DAMAGES, BLOCKS, MESSAGES, SPANS, COUNTERS];
 
 impl Side {
     /// Returns the table.

@@ -4,6 +4,7 @@
 //! This may use `model` and `batch`. It must never make the table of an event type.
 
 pub(crate) mod accounts;
+pub(crate) mod counters;
 pub(crate) mod facts;
 pub(crate) mod messages;
 pub(crate) mod rows;

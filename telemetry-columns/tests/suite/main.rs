@@ -4,6 +4,7 @@ mod any;
 #[cfg(feature = "ipc")]
 mod arrow;
 mod bounds;
+mod counters;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod reference;

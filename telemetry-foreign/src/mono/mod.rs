@@ -6,7 +6,6 @@
 //! May use: `common`. Never: know another system's logs.
 
 mod calls;
-mod counters;
 mod debug;
 mod decode;
 mod encode;
@@ -33,7 +32,6 @@ mod what;
 mod words;
 mod write;
 
-pub(crate) use counters::Readings;
 pub use debug::debug;
 pub use header::recognize;
 pub use log::MonoLog;

@@ -4,9 +4,8 @@
 use std::rc::Rc;
 
 use hashbrown::HashMap;
+use telemetry_decode::counters::DefinedCounters;
 use telemetry_decode::{Event, Value};
-
-use crate::mono::Readings;
 
 /// A counter of some type of event.
 #[derive(Debug)]
@@ -32,7 +31,7 @@ pub(crate) enum Reading {
 #[derive(Default)]
 pub(crate) struct Counters {
     by_name: HashMap<String, Known>,
-    of_mono: Readings,
+    of_mono: DefinedCounters,
 }
 
 struct Known {
@@ -53,7 +52,7 @@ impl Counters {
 
     /// Returns whether [`Counters::defined`] takes events of this type.
     pub(crate) fn has_defined(event: &Event<'_>) -> bool {
-        Readings::has(event)
+        DefinedCounters::has(event)
     }
 
     /// Takes an event about a counter that an event defines. Returns the counter, and the values

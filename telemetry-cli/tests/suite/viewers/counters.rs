@@ -242,8 +242,8 @@ fn perfetto_sees_counters_with_the_values_of_the_events() {
     }
 }
 
-/// Mono's performance counters, whose events have changes, have in a trace the values that
-/// `mono-report` prints: the last ones.
+/// Mono's performance counters, whose events have changes, have the values that `mono-report`
+/// prints, the last ones: in a trace and in `stats`.
 #[test]
 fn counters_of_mono_have_the_values_of_the_report() {
     let real = reference::folder("mono").into_iter().flat_map(|folder| {
@@ -251,33 +251,46 @@ fn counters_of_mono_have_the_values_of_the_report() {
             .into_iter()
             .filter_map(move |log| reference::read(&folder.join(log)))
     });
-    let mut compared = Vec::new();
+    let mut compared = 0;
     for log in [telemetry_testing::mono::seventeen()].into_iter().chain(real) {
         let folder = Folder::new().with("stream", log);
         let (found, _) = chrome(&folder);
+        let stats = counters_in_stats(&folder);
         let report = folder.run("mono-report --verbose stream").stdout;
-        let report = String::from_utf8(report).unwrap();
-        let (_, counters) = report.split_once("\nCounters:\n").unwrap();
-        let mut section = "";
-        for line in counters.lines() {
-            let Some(line) = line.strip_prefix("\t\t") else {
-                section = line.trim().trim_end_matches(':');
-                continue;
-            };
-            let (name, value) = line.rsplit_once(" : ").unwrap();
-            let name = format!("{section}: {}", name.trim_end());
-            // Times are in nanoseconds in a trace.
-            let (value, scale) = value.strip_suffix("ms").map_or((value, 1.0), |value| (value, 1e6));
-            let Ok(value) = value.parse::<f64>() else { continue };
-            let last = found.iter().find(|((_, counter), _)| *counter == name).unwrap().1.last().unwrap().1;
-            // The report has three digits of a time, and six of other fractions.
-            let is_near = (last / scale - value).abs() <= 5.1e-4;
-            // It prints 32 bits of some numbers.
-            assert!(is_near || f64::from(last as i64 as u32) == value, "{name}: {last}, {value}");
-            compared.push(name);
+        let reported = telemetry_testing::mono::reported_counters(&String::from_utf8(report).unwrap());
+        for counter in &reported {
+            let name = &counter.name;
+            let values = found.iter().find(|((_, of), _)| of == name).unwrap().1;
+            let last = values.last().unwrap().1;
+            assert!(counter.shows(last), "{name}: {last}");
+            let of = &stats[name];
+            let number = |member: &str| of[member].as_f64().unwrap();
+            let floats = || values.iter().map(|(_, value)| *value);
+            let (least, most) = (floats().fold(f64::MAX, f64::min), floats().fold(f64::MIN, f64::max));
+            let expected = (values.len() as f64, values[0].1, last, least, most);
+            let found = (number("count"), number("first"), number("last"), number("min"), number("max"));
+            assert_eq!(found, expected, "{name}");
         }
+        compared += reported.len();
     }
-    assert!(compared.len() >= 2, "{compared:?}");
+    assert!(compared >= 2);
+}
+
+/// Returns the counters that `stats` shows, by name. From a pipe they are the same.
+fn counters_in_stats(folder: &Folder) -> BTreeMap<String, Json> {
+    let stats: Json = serde_json::from_slice(&folder.run("stats --json stream").stdout).unwrap();
+    let log = std::fs::read(folder.path("stream")).unwrap();
+    let piped: Json = serde_json::from_slice(&folder.run_on("stats --json -", &log).stdout).unwrap();
+    assert_eq!(stats["counters"], piped["counters"]);
+    let text = String::from_utf8(folder.run("stats stream").stdout).unwrap();
+    let counters = stats["counters"].as_array().unwrap().iter();
+    let named = counters.map(|counter| (counter["counter"].as_str().unwrap().to_string(), counter.clone()));
+    let named: BTreeMap<_, _> = named.collect();
+    assert!(named.keys().all(|name| text.contains(&format!("\n{name} "))), "{text}");
+    // No sum is known if a filter excludes changes.
+    let filtered = folder.run("stats --json --from 1ns stream").stdout;
+    assert_eq!(serde_json::from_slice::<Json>(&filtered).unwrap().get("counters"), None);
+    named
 }
 
 /// The sizes of heaps in logs of GHC and Mono are counters.

@@ -1,7 +1,8 @@
 //! Performance counters and their last values.
 
+use telemetry_decode::counters::{INT, INTERVAL, LONG, TIME, UINT, ULONG, section};
+
 use super::listed::Listed;
-use crate::mono::counters::{INT, INTERVAL, LONG, TIME, UINT, ULONG, section};
 use crate::mono::decode::Item;
 use crate::mono::text::Text;
 use crate::mono::what::What;

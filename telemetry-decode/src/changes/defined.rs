@@ -1,18 +1,31 @@
 //! Performance counters: what their definitions mean, and their values.
 
-use hashbrown::{HashMap, HashSet};
-use telemetry_decode::{Event, Value};
+use std::collections::{HashMap, HashSet};
 
-/// The types of values.
-pub(super) const INT: u64 = 0;
-pub(super) const UINT: u64 = 1;
-pub(super) const LONG: u64 = 3;
-pub(super) const ULONG: u64 = 4;
-pub(super) const INTERVAL: u64 = 7;
+use crate::registry::event::Event;
+use crate::registry::filter::Filter;
+use crate::registry::known_registry::KnownRegistry;
+use crate::values::value::Value;
 
-/// The units. Times of type `LONG` are tenths of a microsecond.
+/// The registry whose events define counters.
+const REGISTRY: &str = "mono";
+/// Its events about them.
+const EVENTS: [&str; 3] = ["CounterDefine", "CounterNumber", "CounterReal"];
+
+/// The type of signed numbers of 32 bits.
+pub const INT: u64 = 0;
+/// The type of unsigned numbers of 32 bits.
+pub const UINT: u64 = 1;
+/// The type of signed numbers of 64 bits.
+pub const LONG: u64 = 3;
+/// The type of unsigned numbers of 64 bits.
+pub const ULONG: u64 = 4;
+/// The type of times in microseconds.
+pub const INTERVAL: u64 = 7;
+
 const BYTES: u64 = 1 << 24;
-pub(super) const TIME: u64 = 2 << 24;
+/// The unit of times. Those of the type `LONG` are tenths of a microsecond.
+pub const TIME: u64 = 2 << 24;
 const PERCENT: u64 = 4 << 24;
 
 /// The maximum of counters. Values of further ones are left out.
@@ -23,7 +36,7 @@ const MAX_WAITING: usize = 100_000;
 
 /// The counters of all sessions, from events of the registry `mono`.
 #[derive(Default)]
-pub(crate) struct Readings {
+pub struct DefinedCounters {
     /// By session and number.
     known: HashMap<(u64, u64), Known>,
     /// The names of each session.
@@ -55,24 +68,34 @@ enum Raw {
 }
 
 /// Values of a counter.
-pub(crate) struct Read<'r> {
+pub struct CounterValues<'r> {
     /// `SECTION: NAME`; with the number if an earlier counter has that name.
-    pub(crate) name: &'r str,
-    pub(crate) unit: &'static str,
+    pub name: &'r str,
+    /// `bytes`, `ns`, `%`, or nothing.
+    pub unit: &'static str,
     /// With their times, in nanoseconds since 1970.
-    pub(crate) values: Vec<(i64, Value<'static>)>,
+    pub values: Vec<(i64, Value<'static>)>,
 }
 
-impl Readings {
+impl DefinedCounters {
+    /// Returns a filter of those events.
+    pub fn filter() -> Filter {
+        Filter::default().registries([REGISTRY]).events(EVENTS)
+    }
+
+    /// Returns whether a registry may define counters.
+    pub fn may_be_in(registries: &[KnownRegistry]) -> bool {
+        registries.iter().any(|known| known.registry.name == REGISTRY)
+    }
+
     /// Returns whether events of this type define counters or have their values.
-    pub(crate) fn has(event: &Event<'_>) -> bool {
-        event.registry().name == super::registry::NAME
-            && ["CounterDefine", "CounterNumber", "CounterReal"].contains(&event.name())
+    pub fn has(event: &Event<'_>) -> bool {
+        event.registry().name == REGISTRY && EVENTS.contains(&event.name())
     }
 
     /// Takes an event. Returns the values of a counter that is defined: that of the event, or those
     /// that came before the definition.
-    pub(crate) fn take(&mut self, event: &Event<'_>) -> Option<Read<'_>> {
+    pub fn take(&mut self, event: &Event<'_>) -> Option<CounterValues<'_>> {
         let number = |param: usize| Some(event.value(param)?.as_i128()? as u64);
         let is_definition = event.name() == "CounterDefine";
         let (session, index) = (event.session().id, number(if is_definition { 6 } else { 0 })?);
@@ -110,7 +133,7 @@ impl Readings {
         let values = std::mem::take(&mut known.waiting);
         self.waiting -= values.len();
         let values = values.into_iter().map(|(time, raw)| (time, definition.value(raw))).collect();
-        Some(Read { name: &definition.name, unit: definition.unit(), values })
+        Some(CounterValues { name: &definition.name, unit: definition.unit(), values })
     }
 }
 
@@ -141,7 +164,7 @@ impl Definition {
 }
 
 /// Returns the name of a section; `None` for one that the program made.
-pub(super) fn section(section: u64) -> Option<&'static str> {
+pub fn section(section: u64) -> Option<&'static str> {
     Some(match section {
         0x100 => "Mono JIT",
         0x200 => "Mono GC",
