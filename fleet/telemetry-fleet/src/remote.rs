@@ -146,6 +146,12 @@ impl Remote {
     /// # Errors
     /// Those of the connection and of the file. The segment may be stored nevertheless.
     pub async fn put(&self, name: &SegmentName, path: &Path) -> Result<Put, StoreError> {
+        if name.host != self.host {
+            let (of, host) = (&name.host, &self.host);
+            return Ok(Put::Refused(format!(
+                "it is of the host `{of}`, and this shipper is `{host}`; help: ship its file with `--host {of}`"
+            )));
+        }
         let wrong = |error: io::Error| StoreError::new(format!("{}: {error}", path.display()));
         let len = path.metadata().map_err(wrong)?.len();
         let link = self.link().await?;

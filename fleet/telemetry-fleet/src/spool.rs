@@ -12,7 +12,7 @@ use crate::segment::{Cutter, Host, Intervals, Segment, SegmentName};
 /// A directory that one process at a time uses.
 ///
 /// `open/` has the segments that grow. A crash leaves them unfinished, so they are removed, and cut
-/// again from their stream. `live/` has those of streams that no file has; they are taken up again.
+/// again from their stream. `asked/` has those of snapshots that a collector asked for. `live/` has those of streams that no file has; they are taken up again.
 /// `ready/` has whole segments: in a folder for each priority, under their names in the store.
 /// `refused/` has those that the store holds with another content.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Spool {
     /// spool.
     pub fn open(dir: impl Into<PathBuf>) -> io::Result<Spool> {
         let dir = dir.into();
-        for folder in ["open", "live", "ready", "refused"] {
+        for folder in ["open", "asked", "live", "ready", "refused"] {
             fs::create_dir_all(dir.join(folder))?;
         }
         let lock = File::options().create(true).append(true).open(dir.join("lock"))?;
@@ -42,9 +42,12 @@ impl Spool {
             fs::TryLockError::Error(error) => error,
         })?;
         let spool = Spool { dir, _lock: lock };
-        for entry in fs::read_dir(spool.open_dir())? {
-            fs::remove_file(entry?.path())?;
+        for folder in [spool.open_dir(), spool.asked_dir()] {
+            for entry in fs::read_dir(folder)? {
+                fs::remove_file(entry?.path())?;
+            }
         }
+        sync_folders(&spool.dir.join("ready"))?;
         let version = spool.dir.join("version");
         if fs::read(&version).ok().as_deref() != Some(VERSION) {
             spool.name_again()?;
@@ -73,6 +76,12 @@ impl Spool {
     /// The directory for segments that grow.
     pub fn open_dir(&self) -> PathBuf {
         self.dir.join("open")
+    }
+
+    /// The directory for segments of snapshots that grow. Another thread cuts files of the same
+    /// sessions in [`Spool::open_dir`].
+    pub fn asked_dir(&self) -> PathBuf {
+        self.dir.join("asked")
     }
 
     /// The directory for segments that grow, of streams that no file has.
@@ -133,12 +142,8 @@ impl Spool {
     /// # Errors
     /// Those of the file system.
     pub fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)?;
-        // The folders of a day and a host go when they are empty. Those that are not stay.
-        for folder in path.ancestors().skip(1).take_while(|folder| *folder != self.dir.join("ready")) {
-            let _ = fs::remove_dir(folder);
-        }
-        Ok(())
+        // Its folder stays: a segment may be about to come to it.
+        fs::remove_file(path)
     }
 
     /// Returns the segments that are ready, with their priorities, by name.
@@ -171,14 +176,32 @@ impl Spool {
     fn keep(&self, folder: &str, name: &SegmentName, path: &Path) -> io::Result<PathBuf> {
         let kept = self.dir.join(folder).join(name.to_string());
         let parent = kept.parent().unwrap_or(&self.dir);
+        let is_new = !parent.is_dir();
         fs::create_dir_all(parent)?;
         match fs::rename(path, &kept) {
             // It was moved before, and the rest failed.
             Err(error) if error.kind() == io::ErrorKind::NotFound && kept.exists() => {}
             renamed => renamed?,
         }
-        // The name must survive a crash of the machine, too.
-        File::open(parent)?.sync_all()?;
+        // The name must survive a crash of the machine, too, and so must those of new folders.
+        let folders = parent.ancestors().take_while(|folder| folder.starts_with(&self.dir));
+        for folder in folders.take(if is_new { usize::MAX } else { 1 }) {
+            File::open(folder)?.sync_all()?;
+        }
         Ok(kept)
     }
+}
+
+/// Removes the folders below `folder` that are empty. A process that was killed may not have written
+/// the names of the others to the disk, so this does.
+fn sync_folders(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            sync_folders(&path)?;
+            // One that is not empty stays.
+            let _ = fs::remove_dir(path);
+        }
+    }
+    File::open(folder)?.sync_all()
 }

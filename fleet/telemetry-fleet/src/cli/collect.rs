@@ -114,37 +114,60 @@ pub(crate) fn run(read: impl Fn() -> Result<Collect, String>) -> Result<ExitCode
     let runtime = runtime.map_err(|error| format!("cannot wait for the network: {error}"))?;
     let ended = runtime.block_on(async {
         let mut asked = signals()?;
-        let mut options = read()?;
+        let (mut options, collector) = prepared(&read).await?;
+        let mut serving = options.start(collector).await?;
         loop {
             let (stop, stopping) = watch::channel(false);
-            let running = tokio::spawn(options.start().await?(stopping));
-            let why = loop {
-                match asked.recv().await {
-                    Some(Asked::Reload) => match read() {
-                        Ok(new) => {
-                            options = new;
-                            break Asked::Reload;
-                        }
+            let running = tokio::spawn(serving(stopping));
+            let mut what = asked.recv().await;
+            // Until everything new is checked, the collector goes on as it is.
+            let next = loop {
+                if what != Some(Asked::Reload) {
+                    break None;
+                }
+                tokio::select! {
+                    next = prepared(&read) => match next {
+                        Ok(next) => break Some(next),
                         Err(error) => log::line(format_args!("not reloaded: {error}")),
                     },
-                    Some(Asked::Stop) | None => break Asked::Stop,
+                    again = asked.recv() => {
+                        what = again;
+                        continue;
+                    }
                 }
+                what = asked.recv().await;
             };
-            log::line(if why == Asked::Stop { "stopping" } else { "reloading" });
+            log::line(if next.is_some() { "reloading" } else { "stopping" });
             let _ = stop.send(true);
             let _ = running.await;
-            if why == Asked::Stop {
-                return Ok(ExitCode::SUCCESS);
-            }
+            let Some((new, collector)) = next else { return Ok(ExitCode::SUCCESS) };
+            serving = match new.start(collector).await {
+                Ok(serving) => {
+                    options = new;
+                    serving
+                }
+                // Another program may have the new address. The old one was free just now.
+                Err(error) => {
+                    log::line(format_args!("not reloaded: {error}"));
+                    options.start(options.collector().await?).await?
+                }
+            };
         }
     });
     runtime.shutdown_timeout(Duration::from_secs(1));
     ended
 }
 
+/// Reads the options, and opens what they name.
+async fn prepared(read: &impl Fn() -> Result<Collect, String>) -> Result<(Collect, Collector), String> {
+    let options = read()?;
+    let collector = options.collector().await?;
+    Ok((options, collector))
+}
+
 impl Collect {
-    /// Opens everything. Returns what serves until its argument is true.
-    async fn start(&self) -> Result<impl FnOnce(watch::Receiver<bool>) -> Serving, String> {
+    /// Opens the files and the store.
+    async fn collector(&self) -> Result<Collector, String> {
         let access = ServerAccess::new(ServerFiles {
             certificate: self.cert.clone(),
             key: self.key.clone(),
@@ -161,7 +184,11 @@ impl Collect {
             hello: Duration::from_secs(self.hello_timeout),
             silence: Duration::from_secs(self.silence_timeout),
         };
-        let collector = Collector::new(store, access, limits, self.spool.clone(), self.protocol)?;
+        Collector::new(store, access, limits, self.spool.clone(), self.protocol)
+    }
+
+    /// Opens the addresses. Returns what serves until its argument is true.
+    async fn start(&self, collector: Collector) -> Result<Serve, String> {
         let collector = Arc::new(collector);
         let listener = TcpListener::bind(self.listen).await;
         let listener = listener.map_err(|error| format!("{}: {error}", self.listen))?;
@@ -185,14 +212,14 @@ impl Collect {
             None => None,
         };
         log::line(format_args!("collecting at tls://{address}"));
-        Ok(move |stop| -> Serving {
+        Ok(Box::new(move |stop| {
             Box::pin(async move {
                 collector.run(listener, stop).await;
                 drop(page);
                 #[cfg(unix)]
                 drop(admin);
             })
-        })
+        }))
     }
 }
 
@@ -207,4 +234,6 @@ impl Drop for Aborted {
     }
 }
 
+/// Serves until its argument is true.
+type Serve = Box<dyn FnOnce(watch::Receiver<bool>) -> Serving + Send>;
 type Serving = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;

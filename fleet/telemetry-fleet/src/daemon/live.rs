@@ -1,5 +1,6 @@
 //! Streams of programs that are connected.
 
+use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, TcpStream};
 #[cfg(unix)]
@@ -20,6 +21,9 @@ pub(crate) const TICK: Duration = Duration::from_millis(200);
 
 /// How long a program on TCP is read after a stop: it does not notice the stop.
 const LAST: Duration = Duration::from_secs(2);
+
+/// How long a session is known after its program has disconnected: it may connect again.
+const FORGET: Duration = Duration::from_secs(600);
 
 /// Programs at a time.
 pub(crate) const MAX_PROGRAMS: u64 = 256;
@@ -76,10 +80,14 @@ impl Live {
     /// Takes the blocks of a program until it ends or the shipper stops.
     fn receive(&self, connection: impl Connection, peer: &str) {
         let mut blocks = Blocks::new(UntilStop { live: self, connection, stopped: None });
-        loop {
+        let mut sessions = BTreeSet::new();
+        let ended = loop {
             match blocks.next() {
                 Ok(Some(Piece::Block(block))) => {
                     let segments = self.retry(|| self.cutter().push(&block));
+                    if sessions.insert(block.header.session) {
+                        self.cutter().join(block.header.session);
+                    }
                     // What is read outlives this process, if it is killed.
                     self.retry(|| self.cutter().flush(block.header.session));
                     self.add(&segments.unwrap_or_default());
@@ -94,9 +102,13 @@ impl Live {
                         log::line(format_args!("warning: {peer}: {bytes} bytes that are not a block"));
                     }
                 }
-                Ok(None) => return,
-                Err(error) => return log::line(format_args!("{peer}: {error}")),
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
             }
+        };
+        sessions.into_iter().for_each(|session| self.cutter().leave(session));
+        if let Err(error) = ended {
+            log::line(format_args!("{peer}: {error}"));
         }
     }
 
@@ -106,6 +118,9 @@ impl Live {
         let Some(time) = Instant::now().checked_sub(age) else { return };
         let segments = self.retry(|| self.cutter().cut_older(time));
         self.add(&segments.unwrap_or_default());
+        if let Some(time) = Instant::now().checked_sub(FORGET) {
+            self.cutter().forget_older(time);
+        }
     }
 
     /// Closes all segments.

@@ -35,7 +35,7 @@ struct State {
     waiting: BTreeMap<Key, Entry>,
     /// Bytes of all segments, also those on the way.
     bytes: u64,
-    /// When the segments begin that are on the way.
+    /// When the segments begin that are on the way, or are being shed.
     sending: BTreeMap<SegmentName, u64>,
 }
 
@@ -116,8 +116,9 @@ impl Queue {
     /// nothing left to shed.
     fn make_space(&self) {
         while let Some((key, entry)) = self.take_least() {
-            match self.shed(&entry) {
+            match self.shed(&key.2, &entry) {
                 Ok(Some(events)) => {
+                    self.state().sending.remove(&key.2);
                     self.figures.shed_segments.fetch_add(1, Ordering::Relaxed);
                     self.figures.shed_events.fetch_add(events, Ordering::Relaxed);
                     let priority = 9 - key.0;
@@ -137,8 +138,8 @@ impl Queue {
     }
 
     /// Sheds a segment. Returns the number of its events, or `None` if it has none.
-    fn shed(&self, entry: &Entry) -> io::Result<Option<u64>> {
-        let Some((left, events)) = shed(&entry.path, &self.host, &self.spool.open_dir())? else {
+    fn shed(&self, name: &SegmentName, entry: &Entry) -> io::Result<Option<u64>> {
+        let Some((left, events)) = shed(&entry.path, &name.host, &self.spool.open_dir())? else {
             return Ok(None);
         };
         failpoint("ship-shed");
@@ -159,12 +160,15 @@ impl Queue {
         let key = state.waiting.iter().find(|(key, entry)| key.0 == least && !entry.is_kept)?.0.clone();
         let entry = state.waiting.remove(&key)?;
         state.bytes -= entry.len;
+        // The same segment may come again meanwhile, as from a file that is cut again.
+        state.sending.insert(key.2.clone(), key.1);
         Some((key, entry))
     }
 
     fn put_back(&self, key: Key, entry: Entry) {
         let mut state = self.state();
         state.bytes += entry.len;
+        state.sending.remove(&key.2);
         state.waiting.insert(key, entry);
     }
 
@@ -238,4 +242,43 @@ impl Queue {
 
 fn key(priority: u8, name: &SegmentName) -> Key {
     (9 - priority.min(9), name.start_ns, name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use telemetry_decode::blocks::{Blocks, Piece};
+    use telemetry_testing::made::{Plan, make, registry};
+
+    use super::*;
+    use crate::segment::Cutter;
+
+    /// A file that is cut again gives a segment that is being shed.
+    #[test]
+    fn a_segment_that_is_shed_may_come_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let host: Host = "h7".parse().unwrap();
+        let spool = Spool::open(dir.path()).unwrap();
+        let queue = Queue::new(spool, host.clone(), u64::MAX, u64::MAX, Arc::default()).unwrap();
+        let stream = make(&registry(), &Plan::default()).stream;
+        let cut = || {
+            let mut cutter = Cutter::new(queue.spool.open_dir(), host.clone(), u64::MAX);
+            let mut blocks = Blocks::from_slice(&stream);
+            while let Some(Piece::Block(block)) = blocks.next().unwrap() {
+                assert_eq!(cutter.push(&block).unwrap(), []);
+            }
+            cutter.finish().unwrap().remove(0)
+        };
+        queue.add(&cut()).unwrap();
+        queue.set_limit(0);
+        let (key, entry) = queue.take_least().unwrap();
+        queue.add(&cut()).unwrap();
+        assert!(queue.shed(&key.2, &entry).unwrap().is_some());
+        queue.state().sending.remove(&key.2);
+        let state = queue.state();
+        // What is left is the account.
+        let lengths: Vec<_> =
+            state.waiting.values().map(|entry| entry.path.metadata().unwrap().len()).collect();
+        assert_eq!((lengths.len(), lengths.iter().sum()), (1, state.bytes));
+        assert_eq!(std::fs::read_dir(queue.spool.open_dir()).unwrap().count(), 0);
+    }
 }

@@ -62,7 +62,7 @@ pub(crate) async fn answer(
 
 async fn request(live: &Arc<Live>, settings: &Settings, request: &Request) -> Result<String, String> {
     let Request { ask, program, words, .. } = request;
-    let file = live.queue.spool.open_dir().join("request.tel");
+    let file = live.queue.spool.asked_dir().join("request.tel");
     let mut command = Command::new(&settings.command);
     command.arg("control");
     match ask {
@@ -90,7 +90,7 @@ async fn request(live: &Arc<Live>, settings: &Settings, request: &Request) -> Re
 /// Puts a snapshot into the spool.
 fn send(file: &Path, live: &Live, max_len: u64) -> io::Result<String> {
     let (mut segments, mut events) = (0, 0);
-    cut(file, live, max_len, |segment| {
+    cut(file, live, live.queue.spool.asked_dir(), max_len, |segment| {
         (segments, events) = (segments + 1, events + segment.events);
         live.queue.add(segment)
     })?;

@@ -24,6 +24,8 @@ pub(crate) struct Watch {
     reported: HashSet<PathBuf>,
     /// Files with the time of their last change, and since when they have it.
     seen: HashMap<PathBuf, (SystemTime, Instant)>,
+    /// Files that are in the spool and could not be removed, with their damaged bytes.
+    left: HashMap<PathBuf, (SystemTime, u64)>,
 }
 
 impl Watch {
@@ -42,11 +44,12 @@ impl Watch {
             let known = seen.remove(path).filter(|(time, _)| time == modified);
             self.seen.insert(path.clone(), known.unwrap_or((*modified, now)));
         }
+        self.left.retain(|path, _| self.seen.contains_key(path));
         files.retain(|(_, path)| self.is_closed(path, now));
         // The oldest first.
         files.sort();
-        for (_, path) in files {
-            match take(&path, live, max_len) {
+        for (modified, path) in files {
+            match self.take(&path, modified, live, max_len) {
                 Ok(()) => {
                     self.reported.remove(&path);
                 }
@@ -54,6 +57,26 @@ impl Watch {
                 Err(error) => return self.report(&path, &error),
             }
         }
+    }
+
+    /// Cuts a file into segments of the spool, then removes it.
+    fn take(&mut self, path: &Path, modified: SystemTime, live: &Live, max_len: u64) -> io::Result<()> {
+        let damaged = match self.left.get(path) {
+            Some(&(then, damaged)) if then == modified => damaged,
+            _ => spool(path, live, max_len)?,
+        };
+        // If it cannot be removed, it is not cut again.
+        self.left.insert(path.to_owned(), (modified, damaged));
+        if damaged == 0 {
+            fs::remove_file(path)?;
+        } else {
+            // A person may want to see it.
+            let mut kept = path.as_os_str().to_owned();
+            kept.push(".damaged");
+            fs::rename(path, kept)?;
+        }
+        self.left.remove(path);
+        Ok(())
     }
 
     /// Says whether no program writes to a file.
@@ -86,8 +109,8 @@ fn streams(dir: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
     Ok(found)
 }
 
-/// Cuts a file into segments of the spool, then removes it.
-fn take(path: &Path, live: &Live, max_len: u64) -> io::Result<()> {
+/// Cuts a file into segments of the spool. Returns the number of damaged bytes.
+fn spool(path: &Path, live: &Live, max_len: u64) -> io::Result<u64> {
     let queue = &live.queue;
     let add = |segment: &Segment| {
         // Files wait where they are: nothing is shed for them.
@@ -98,27 +121,22 @@ fn take(path: &Path, live: &Live, max_len: u64) -> io::Result<()> {
         }
         queue.add(segment)
     };
-    let damaged = cut(path, live, max_len, add)?;
+    let damaged = cut(path, live, queue.spool.open_dir(), max_len, add)?;
     failpoint("ship-before-file-removed");
     queue.figures.damaged.fetch_add(damaged, Ordering::Relaxed);
-    if damaged == 0 {
-        return fs::remove_file(path);
-    }
-    // A person may want to see it.
-    let mut kept = path.as_os_str().to_owned();
-    kept.push(".damaged");
-    fs::rename(path, kept)
+    Ok(damaged)
 }
 
-/// Cuts a file into segments. Returns the number of damaged bytes.
+/// Cuts a file into segments, which grow in `dir`. Returns the number of damaged bytes.
 pub(crate) fn cut(
     path: &Path,
     live: &Live,
+    dir: PathBuf,
     max_len: u64,
     mut add: impl FnMut(&Segment) -> io::Result<()>,
 ) -> io::Result<u64> {
     let queue = &live.queue;
-    let mut cutter = Cutter::new(queue.spool.open_dir(), queue.host.clone(), max_len);
+    let mut cutter = Cutter::new(dir, queue.host.clone(), max_len);
     let mut blocks = Blocks::new(File::open(path)?);
     let mut damaged = 0;
     while let Some(piece) = blocks.next()? {

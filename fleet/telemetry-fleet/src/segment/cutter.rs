@@ -98,6 +98,26 @@ impl Cutter {
         Ok(std::mem::take(&mut self.done))
     }
 
+    /// Says that a stream with blocks of a session has begun. Call it after the first of them.
+    pub fn join(&mut self, session: u64) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.join();
+        }
+    }
+
+    /// Says that such a stream has ended. It may be continued by another.
+    pub fn leave(&mut self, session: u64) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.leave();
+        }
+    }
+
+    /// Forgets the sessions whose last stream ended before `time`, if they have no open segment. A
+    /// stream that continues one has to begin with facts and whole blocks.
+    pub fn forget_older(&mut self, time: Instant) {
+        self.sessions.retain(|_, session| !session.is_over(time));
+    }
+
     /// Writes what is gathered of a session to its files, where it outlives this process.
     ///
     /// # Errors

@@ -20,6 +20,10 @@ pub(crate) struct Session {
     stem: PathBuf,
     /// Kinds of one priority are in segments of their own.
     classes: BTreeMap<u8, Class>,
+    /// The streams that have blocks of it and have not ended.
+    streams: usize,
+    /// When the last of them ended.
+    ended: Option<Instant>,
 }
 
 /// The segments of one priority.
@@ -64,7 +68,24 @@ impl Session {
     /// A session with files `stem` with the endings `.pN.open` and `.context`.
     pub(crate) fn new(stem: &Path) -> io::Result<Session> {
         let context = Context::new(stem.with_extension("context"))?;
-        Ok(Session { context, stem: stem.to_owned(), classes: BTreeMap::new() })
+        Ok(Session { context, stem: stem.to_owned(), classes: BTreeMap::new(), streams: 0, ended: None })
+    }
+
+    /// Notes that a stream with blocks of it has begun.
+    pub(crate) fn join(&mut self) {
+        (self.streams, self.ended) = (self.streams + 1, None);
+    }
+
+    /// Notes that such a stream has ended.
+    pub(crate) fn leave(&mut self) {
+        self.streams = self.streams.saturating_sub(1);
+        self.ended = (self.streams == 0).then(Instant::now);
+    }
+
+    /// Says whether its streams ended before `time`, and all of it is in whole segments.
+    pub(crate) fn is_over(&self, time: Instant) -> bool {
+        let is_open = || self.classes.values().any(|class| class.open.is_some());
+        self.ended.is_some_and(|ended| ended < time) && !is_open()
     }
 
     /// Says whether the segment of a priority has been open since before `time`.

@@ -6,6 +6,8 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
+use telemetry_testing::wait;
+
 use crate::authority::{Authority, Validity, own_address};
 use crate::ship::{Host, Said, said};
 
@@ -45,6 +47,11 @@ impl Log {
             assert!(!gathered.is_ended, "no `{text}` in {:?}", gathered.lines);
             gathered = self.wait(gathered);
         }
+    }
+
+    /// Returns the lines so far.
+    fn so_far(&self) -> Vec<String> {
+        self.gathered.0.lock().unwrap().lines.clone()
     }
 
     /// Waits for its end, and returns all lines.
@@ -396,4 +403,44 @@ fn a_stop_answers_what_has_come() {
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     assert!(collector.child.wait().unwrap().success());
     assert_eq!(std::fs::read_dir(fleet.host.path("store/incoming")).unwrap().count(), 0);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reload_that_fails_changes_nothing() {
+    let fleet = Fleet::new();
+    let (config, cert) = (fleet.host.path("collect.toml"), fleet.host.path("cert.pem"));
+    let arguments = fleet.arguments();
+    let given = arguments.iter().find_map(|argument| argument.strip_prefix("--cert=")).unwrap();
+    std::fs::copy(given, &cert).unwrap();
+    std::fs::write(&config, format!("cert = \"{}\"\n", cert.display())).unwrap();
+    let others = arguments.iter().filter(|argument| !argument.starts_with("--cert=")).cloned();
+    let arguments: Vec<_> = [format!("--config={}", text(&config))].into_iter().chain(others).collect();
+    let collector = Collector::start(&arguments);
+    fleet.check(&collector);
+    let pid = collector.child.id().to_string();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let _taken = std::net::TcpListener::bind(taken).unwrap();
+    for (lines, why) in [
+        // Found while the collector goes on.
+        ("cert = \"/no/certificate\"\n".to_owned(), "not reloaded: /no/certificate"),
+        // Found when it has closed its addresses.
+        (format!("cert = \"{}\"\nmetrics = \"{taken}\"\n", cert.display()), "not reloaded: 127.0.0.1"),
+    ] {
+        std::fs::write(&config, lines).unwrap();
+        assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+        collector.wait_for(why);
+    }
+    // It has another port now, as it was told to take any.
+    let mut ports = Vec::new();
+    wait::until("the collector serves again", || {
+        let lines = collector.log.so_far();
+        let addresses = lines.iter().filter(|line| line.contains("collecting at tls://"));
+        ports = addresses.map(|line| line.rsplit_once(':').unwrap().1.parse().unwrap()).collect();
+        ports.len() == 2
+    });
+    std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
+    let run = fleet.ship(ports[1]);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
+    fleet.host.check(&fleet.host.objects());
 }

@@ -8,13 +8,14 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use telemetry_fleet::spool::Spool;
 use telemetry_testing::made::{Plan, make};
 use telemetry_testing::wait;
 
 use crate::collect::{Collector, Fleet, Log, with};
 use crate::disk::SmallDisk;
 use crate::rows::{Row, rows, shed_of};
-use crate::segments::with_priorities;
+use crate::segments::{cut, with_priorities};
 use crate::ship::{files_in, renumber};
 
 /// A shipper that runs, killed when dropped.
@@ -320,4 +321,34 @@ fn settings_are_read_again() {
     wait::until("the files are removed", || files_in(&full).is_empty());
     daemon.stop();
     fleet.host.check(&fleet.host.objects());
+}
+
+/// A host that was renamed has segments under its old name in the spool.
+#[test]
+fn segments_of_another_host_are_refused_and_the_others_sent() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    let mut stream = make(&with_priorities(), &Plan::default()).stream;
+    renumber(&mut stream, 1000);
+    let spool = Spool::open(fleet.host.path("spool")).unwrap();
+    for segment in cut(&spool.open_dir(), "h6", &stream, 1 << 20) {
+        spool.add(&segment).unwrap();
+    }
+    drop(spool);
+    let left = files_in(&fleet.host.path("spool/ready"));
+    assert!(!left.is_empty());
+
+    let watched = fleet.host.path("watched");
+    std::fs::create_dir(&watched).unwrap();
+    for file in &fleet.host.files {
+        std::fs::rename(file, watched.join(file.file_name().unwrap())).unwrap();
+    }
+    let watch = format!("--watch={}", watched.display());
+    let daemon = Daemon::start(&mut command(&fleet, collector.port, &[&watch]));
+    wait::until("the files are removed", || files_in(&watched).is_empty());
+    let log = daemon.stop();
+    let why = "it is of the host `h6`, and this shipper is `h7`; help: ship its file with `--host h6`";
+    assert!(log.iter().any(|line| line.contains(why)), "{log:?}");
+    fleet.host.check(&fleet.host.objects());
+    assert_eq!(files_in(&fleet.host.path("spool/refused")).len(), left.len());
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Instant;
 
 use telemetry_decode::Registry;
 use telemetry_decode::blocks::{Blocks, Piece};
@@ -15,8 +16,9 @@ fn host() -> Host {
     "h7".parse().unwrap()
 }
 
-fn cut(dir: &Path, stream: &[u8], max_len: u64) -> Vec<Segment> {
-    let (mut cutter, mut segments) = (Cutter::new(dir, host(), max_len), Vec::new());
+/// Cuts a stream of a host.
+pub(crate) fn cut(dir: &Path, host: &str, stream: &[u8], max_len: u64) -> Vec<Segment> {
+    let (mut cutter, mut segments) = (Cutter::new(dir, host.parse().unwrap(), max_len), Vec::new());
     let mut blocks = Blocks::from_slice(stream);
     while let Some(piece) = blocks.next().unwrap() {
         if let Piece::Block(block) = piece {
@@ -56,7 +58,7 @@ fn check_registry(registry: &Registry, plan: &Plan, max_len: u64) -> Vec<Segment
     let stream = make(registry, plan).stream;
     // It stays, because callers read the segments.
     let dir = tempfile::tempdir().unwrap().keep();
-    let segments = cut(&dir, &stream, max_len);
+    let segments = cut(&dir, "h7", &stream, max_len);
     let wanted = rows(&stream);
     let (mut found, mut all) = (BTreeSet::new(), Vec::new());
     for segment in &segments {
@@ -77,7 +79,7 @@ fn check_registry(registry: &Registry, plan: &Plan, max_len: u64) -> Vec<Segment
     let left = std::fs::read_dir(&dir).unwrap().count();
     assert_eq!(left, segments.len(), "no other file is left");
     let again = tempfile::tempdir().unwrap();
-    let again = cut(again.path(), &stream, max_len);
+    let again = cut(again.path(), "h7", &stream, max_len);
     let name = |segment: &Segment| (segment.name.clone(), segment.len);
     assert_eq!(again.iter().map(name).collect::<Vec<_>>(), segments.iter().map(name).collect::<Vec<_>>());
     segments
@@ -107,6 +109,42 @@ fn sessions_have_segments_of_their_own() {
     check(&Plan { sessions: 3, events: 900, ..plan }, 5_000);
 }
 
+/// A shipper that runs for months meets more sessions than it can remember.
+#[test]
+fn sessions_are_forgotten_after_their_streams() {
+    let plan = Plan { sessions: 3, events: 900, ..Plan::default() };
+    let stream = make(&registry(), &plan).stream;
+    let dir = tempfile::tempdir().unwrap();
+    let (mut cutter, mut segments) = (Cutter::new(dir.path(), host(), 5_000), Vec::new());
+    let contexts = || {
+        let names = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
+        names.filter(|path| path.extension().is_some_and(|extension| extension == "context")).count()
+    };
+    // The second stream continues the same sessions from their beginning.
+    for _ in 0..2 {
+        let mut blocks = Blocks::from_slice(&stream);
+        while let Some(piece) = blocks.next().unwrap() {
+            let Piece::Block(block) = piece else { unreachable!("nothing is damaged") };
+            segments.extend(cutter.push(&block).unwrap());
+        }
+        // Two streams have blocks of each session, and one of them has ended.
+        for session in [1, 2, 3, 1, 2, 3] {
+            cutter.join(session);
+        }
+        (1..=3).for_each(|session| cutter.leave(session));
+        cutter.forget_older(Instant::now());
+        assert_eq!(contexts(), 3, "a stream goes on");
+        (1..=3).for_each(|session| cutter.leave(session));
+        cutter.forget_older(Instant::now());
+        assert_eq!(contexts(), 3, "segments are open");
+        segments.extend(cutter.cut_all().unwrap());
+        cutter.forget_older(Instant::now());
+        assert_eq!(contexts(), 0);
+    }
+    let all: Vec<u8> = segments.iter().flat_map(|segment| std::fs::read(&segment.path).unwrap()).collect();
+    assert_eq!(rows(&all).into_iter().collect::<BTreeSet<_>>(), rows(&stream).into_iter().collect());
+}
+
 #[test]
 fn losses_and_compressed_blocks_stay() {
     check(&Plan { events: 500, lose: 7, compress: true, ..Plan::default() }, 3_000);
@@ -134,7 +172,7 @@ fn a_segment_that_is_shed_tells_its_intervals() {
     let stream = make(&registry, &plan).stream;
     let (dir, sheds) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (mut all, mut lost, mut claimed) = (Vec::new(), BTreeSet::new(), 0);
-    for (number, segment) in cut(dir.path(), &stream, 10_000).iter().enumerate() {
+    for (number, segment) in cut(dir.path(), "h7", &stream, 10_000).iter().enumerate() {
         let bytes = std::fs::read(&segment.path).unwrap();
         let left = shed(&segment.path, &host(), sheds.path()).unwrap();
         if let Some((left, events)) = left.filter(|_| number % 3 == 1) {
@@ -172,7 +210,7 @@ fn closed_segments_outlive_a_kill() {
     let spool_dir = tempfile::tempdir().unwrap();
     let spool = Spool::open(spool_dir.path()).unwrap();
     let stream = make(&registry(), &Plan { events: 900, ..Plan::default() }).stream;
-    let segments = cut(&spool.live_dir(), &stream, 10_000);
+    let segments = cut(&spool.live_dir(), "h7", &stream, 10_000);
     assert!(segments.len() > 2 && segments.iter().all(|segment| segment.path.exists()));
     let recovered = spool.recover(&host(), 1 << 20).unwrap();
     let all: Vec<_> = recovered.iter().flat_map(|segment| std::fs::read(&segment.path).unwrap()).collect();
@@ -186,7 +224,7 @@ fn closed_segments_outlive_a_kill() {
 fn an_older_spool_is_taken_up() {
     let (dir, spool) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let stream = make(&registry(), &Plan { events: 900, ..Plan::default() }).stream;
-    let mut segments = cut(dir.path(), &stream, 10_000);
+    let mut segments = cut(dir.path(), "h7", &stream, 10_000);
     let open = || Spool::open(spool.path()).unwrap();
     let of_spool = |spool: Spool| -> BTreeSet<_> {
         spool.ready().unwrap().into_iter().map(|(name, _, priority)| (name, priority)).collect()
@@ -207,5 +245,5 @@ fn an_older_spool_is_taken_up() {
 #[test]
 fn an_empty_stream_has_no_segment() {
     let dir = tempfile::tempdir().unwrap();
-    assert_eq!(cut(dir.path(), &[], 1000), []);
+    assert_eq!(cut(dir.path(), "h7", &[], 1000), []);
 }
