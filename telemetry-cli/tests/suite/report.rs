@@ -62,6 +62,21 @@ fn info_of_what_is_incomplete() {
     );
 }
 
+/// The sum of a damaged account may be beyond the largest number.
+#[test]
+fn losses_that_cannot_be_summed() {
+    let (mut writer, lane) = begun(7, START, "lossy", &gc_registry());
+    writer.event(lane, 0x101, 1_000, &[]).unwrap();
+    writer.flush().unwrap();
+    writer.lose(lane, 6, Loss { pool: u64::MAX - 10, reentrant: 5, sink: 17, truncated: 0 }).unwrap();
+    writer.event(lane, 0x101, 5_000_000, &[]).unwrap();
+    let folder = Folder::new().with("lossy.tel", writer.finish().unwrap());
+    for command in ["info", "stats", "spans", "validate", "report -o page.html"] {
+        let ended = folder.run(&format!("{command} lossy.tel"));
+        assert!(matches!(ended.code, Some(0 | 1)), "{command}: {:?}", ended.stderr);
+    }
+}
+
 /// Each kind of loss has its remedy, the same everywhere.
 #[test]
 fn losses_have_remedies() {

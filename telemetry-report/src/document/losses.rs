@@ -33,7 +33,7 @@ fn loss_of_lane<'l>(source: &'l Source<'_>, lane: &'l LaneReport) -> impl Iterat
             kind: source.kind_number(lane.registry, lane.kind),
             from: moment(gap.from_ticks)?,
             until: moment(gap.until_ticks)?,
-            events: Some(gap.absent.saturating_add(gap.lost.events() - gap.lost.sink)),
+            events: Some(gap.absent.saturating_add(gap.lost.pool).saturating_add(gap.lost.reentrant)),
             cause: cause(gap),
         })
     })
