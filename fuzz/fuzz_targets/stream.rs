@@ -2,8 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use telemetry_decode::completeness::Gaps;
+use telemetry_decode::rules::Checker;
 use telemetry_decode::{Completeness, Events, Filter, Order, Reader};
-use telemetry_format::{HEADER_LEN, MAGIC};
+use telemetry_fuzz::make_checksums_right;
 
 fuzz_target!(|data: &[u8]| {
     let Some((mode, bytes)) = data.split_first() else { return };
@@ -25,11 +27,19 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn read(mut events: Events) -> Completeness {
+    let (mut rules, mut broken) = (Checker::new(100), Vec::new());
     while let Some(event) = events.next().unwrap() {
+        rules.take(&event, &mut broken);
         let _ = (event.kind(), event.thread_name(), event.wall_ns());
         for param in event.params() {
             let _ = param.value.to_string();
         }
+    }
+    rules.finish(|_| true, &mut broken);
+    let gaps = Gaps::new(&events.gaps());
+    for found in broken {
+        let rule = &rules.rules()[found.rule];
+        let _ = (found.is_certain(rule, &gaps), found.text(rule));
     }
     events.completeness()
 }
@@ -37,25 +47,4 @@ fn read(mut events: Events) -> Completeness {
 fn check(completeness: &Completeness, bytes: &[u8]) {
     assert_eq!(completeness.bytes.total(), bytes.len() as u64);
     let _ = completeness.to_string();
-}
-
-/// Gives every block the checksums that it should have, as far as its lengths make sense.
-fn make_checksums_right(bytes: &mut [u8]) {
-    let mut at = 0;
-    while at + HEADER_LEN <= bytes.len() {
-        if bytes[at..at + 8] != MAGIC {
-            at += 1;
-            continue;
-        }
-        let header_len = usize::from(u16::from_le_bytes([bytes[at + 10], bytes[at + 11]]));
-        let len =
-            u32::from_le_bytes([bytes[at + 16], bytes[at + 17], bytes[at + 18], bytes[at + 19]]) as usize;
-        let payload = bytes.get(at + header_len..at + header_len + len);
-        let crc = payload.map_or(0, crc32c::crc32c);
-        let header = &mut bytes[at..at + HEADER_LEN];
-        header[136..140].copy_from_slice(&crc.to_le_bytes());
-        let crc = crc32c::crc32c(&header[..140]);
-        header[140..].copy_from_slice(&crc.to_le_bytes());
-        at += HEADER_LEN;
-    }
 }

@@ -2,10 +2,14 @@
 
 mod api;
 mod archive;
+mod checked;
+mod fuzz;
 mod release;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+
+use crate::fuzz::Until;
 
 const HELP: &str = "\
 usage: cargo xtask COMMAND
@@ -14,7 +18,13 @@ usage: cargo xtask COMMAND
   api                 check the public interface of the libraries against its text; needs nightly
   bless [NAME...]     rewrite generated parts: api, docs, format, python, registries, seeds; without NAME all
   bench [NAME]        run benchmarks: record, messages, decode, around, off, compile
-  fuzz [SECONDS]      run every fuzz target, each for SECONDS (60); needs nightly and cargo-fuzz
+  fuzz [--asan] [SECONDS]
+                      run every fuzz target, each for SECONDS (60); --asan needs nightly
+  fuzz [--asan] --inputs NUMBER
+                      run them until fuzz/record.txt has NUMBER of inputs in sum
+  miri                run tests of memory under miri; this and the next two need nightly
+  tsan                run tests of threads with ThreadSanitizer
+  asan                run tests of memory and of the readers with AddressSanitizer
   chaos [SCHEDULES]   run hosts, a collector and a store through random schedules of faults (500)
   release --dry-run   check versions, changelog and packages, build the archive of the command,
                       and list the order of publication";
@@ -32,8 +42,9 @@ fn main() -> ExitCode {
         ["api"] => api::run(&root(), api::Mode::Check),
         ["bless", names @ ..] => bless(names),
         ["bench", names @ ..] if names.len() <= 1 => bench(names),
-        ["fuzz"] => fuzz("60"),
-        ["fuzz", seconds] if seconds.parse::<u32>().is_ok() => fuzz(seconds),
+        ["fuzz", "--asan", words @ ..] => fuzz(words, true),
+        ["fuzz", words @ ..] => fuzz(words, false),
+        [name] if checked::is_check(name) => checked::run_check(name),
         ["chaos"] => chaos("500"),
         ["chaos", schedules] if schedules.parse::<u32>().is_ok() => chaos(schedules),
         ["release", "--dry-run"] => release::dry_run(&root()),
@@ -116,27 +127,15 @@ fn chaos(schedules: &str) -> Result<(), String> {
     run(command.env("TELEMETRY_SCHEDULES", schedules))
 }
 
-/// Fuzz targets, each with the folders of its seeds.
-const TARGETS: &[(&str, &[&str])] = &[
-    ("stream", &["fuzz/seeds/stream"]),
-    ("recover", &["fuzz/seeds/recover"]),
-    ("registry", &["telemetry-schema/tests/valid", "telemetry-decode/tests"]),
-    ("lock", &["telemetry-derive/tests/ui/registries"]),
-    ("mono", &["fuzz/seeds/mono"]),
-    ("ghc", &["fuzz/seeds/ghc"]),
-    ("mps", &["fuzz/seeds/mps"]),
-];
-
-fn fuzz(seconds: &str) -> Result<(), String> {
-    for (target, seeds) in TARGETS {
-        let corpus = format!("fuzz/corpus/{target}");
-        let folder = root().join(&corpus);
-        std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let time = format!("-max_total_time={seconds}");
-        // rustup's `cargo` chooses the toolchain, not the one that runs this.
-        let mut command = Command::new("cargo");
-        command.env_remove("RUSTUP_TOOLCHAIN").args(["+nightly", "fuzz", "run", target, &corpus]);
-        run(command.args(*seeds).args(["--", &time]))?;
-    }
-    Ok(())
+fn fuzz(words: &[&str], asan: bool) -> Result<(), String> {
+    let number = |text: &str| {
+        text.parse().map_err(|_| format!("found `{text}`, expected a number; help: cargo xtask help"))
+    };
+    let until = match words {
+        [] => Until::Seconds(60),
+        ["--inputs", inputs] => Until::Inputs(number(inputs)?),
+        [seconds] => Until::Seconds(number(seconds)?),
+        _ => return Err("too many words; help: cargo xtask help".into()),
+    };
+    fuzz::fuzz(until, asan)
 }
