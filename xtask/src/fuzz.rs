@@ -51,12 +51,12 @@ pub(crate) fn fuzz(until: Until, asan: bool) -> Result<(), String> {
     match until {
         Until::Seconds(seconds) => {
             let inputs = round(seconds, asan, |_, _| Ok(()))?;
-            println!("{inputs} inputs without a finding");
+            eprintln!("{inputs} inputs without a finding");
         }
         Until::Inputs(wanted) => loop {
             let record = Mutex::new(read_record()?);
             let sum: u64 = record.lock().expect("no panic").values().sum();
-            println!("{sum} inputs so far, of {wanted}");
+            eprintln!("{sum} inputs so far, of {wanted}");
             if sum >= wanted {
                 break;
             }
@@ -133,7 +133,7 @@ fn one(target: &str, seeds: &[&str], seconds: u64, asan: bool) -> Result<u64, St
     let inputs = text.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
     match inputs.and_then(|inputs| inputs.trim().parse().ok()) {
         Some(inputs) if status.success() => {
-            println!("{target}: {inputs} inputs");
+            eprintln!("{target}: {inputs} inputs");
             Ok(inputs)
         }
         _ => {
