@@ -3,6 +3,7 @@
 //! It may use `text`, `term` and `input`. It opens the files of code that a stream names. It never
 //! shows more of them than names.
 
+mod code;
 mod module;
 mod param;
 mod perf_map;

@@ -1,10 +1,12 @@
-//! The stacks of all sessions, from the events `Stack` and `Module` of the runtime's registry.
+//! The stacks of all sessions, from the events `Stack` and `Module` of the runtime's registry, and
+//! from the events of programs about code.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 use telemetry_decode::{Event, Filter, Order, Session, Value};
 
+use super::code::{self, Code};
 use super::module::Module;
 use super::perf_map;
 use super::table::Table;
@@ -35,12 +37,25 @@ pub(crate) struct Stacks {
 
 #[derive(Default)]
 struct OfSession {
-    /// The number of the end, and the addresses of the code, by number.
-    stacks: HashMap<u64, (u64, Box<[u64]>)>,
+    /// By number.
+    stacks: HashMap<u64, Walked>,
     modules: Vec<Module>,
+    /// The code that the program has compiled so far.
+    code: Code,
     /// The functions at addresses that were asked for.
     names: HashMap<u64, Arc<[String]>>,
     compiled: Option<Table>,
+}
+
+/// A stack.
+#[derive(Clone)]
+struct Walked {
+    /// The number of its end.
+    end: u64,
+    /// The addresses of the code, the innermost first.
+    addresses: Box<[u64]>,
+    /// The names of code that was compiled before, each with the index of its frame.
+    compiled: Box<[(usize, Arc<str>)]>,
 }
 
 impl Stacks {
@@ -50,6 +65,14 @@ impl Stacks {
         if inputs.are_files() {
             let filter = Filter::default().registries([OWN]).kinds(["Label"]);
             let mut events = inputs.events(Order::Stream, filter)?;
+            let code = code::events(events.registries());
+            if !code.is_empty() {
+                // Memory of code is used again, so that times count.
+                let own = ["Stack", "Module"].map(|event| format!("{OWN}:{event}"));
+                let names = own.iter().chain(&code).map(String::as_str);
+                let filter = Filter::default().events(names);
+                events = inputs.events(Order::Time, filter)?;
+            }
             while let Some(event) = events.next().map_err(cannot_read)? {
                 stacks.take(&event);
             }
@@ -62,8 +85,12 @@ impl Stacks {
         if are_needed { Stacks::of(inputs) } else { Ok(Stacks::default()) }
     }
 
-    /// Takes a stack or a module from an event, if it has one.
+    /// Takes a stack, a module or compiled code from an event, if it has one. A stack has the names
+    /// of code from events before it.
     pub(crate) fn take(&mut self, event: &Event<'_>) {
+        if code::is_about_code(event.schema()) {
+            return self.sessions.entry(event.session().id).or_default().code.take(event);
+        }
         if event.registry().name != OWN {
             return;
         }
@@ -71,9 +98,14 @@ impl Stacks {
         match event.name() {
             "Stack" => {
                 let Some(Value::Array(frames)) = event.value(2) else { return };
-                let frames = frames.iter().filter_map(|frame| frame.as_u64()).collect();
+                let addresses: Box<[u64]> = frames.iter().filter_map(|frame| frame.as_u64()).collect();
                 if let (Some(stack), Some(end)) = (number(0), number(1)) {
-                    self.sessions.entry(event.session().id).or_default().stacks.insert(stack, (end, frames));
+                    let session = self.sessions.entry(event.session().id).or_default();
+                    let compiled = addresses.iter().enumerate();
+                    let compiled = compiled
+                        .filter_map(|(at, address)| Some((at, session.code.name(call(at, *address))?)));
+                    let compiled = compiled.collect();
+                    session.stacks.insert(stack, Walked { end, addresses, compiled });
                 }
             }
             "Module" => {
@@ -100,13 +132,15 @@ impl Stacks {
         let none = || vec!["(not recorded)".to_string()];
         let pid = session.facts.number("pid");
         let Some(session) = self.sessions.get_mut(&session.id) else { return none() };
-        let Some((end, addresses)) = session.stacks.get(&stack).cloned() else { return none() };
+        let Some(walked) = session.stacks.get(&stack).cloned() else { return none() };
+        let Walked { end, addresses, compiled } = walked;
         let mut frames = Vec::new();
         for (at, address) in addresses.iter().enumerate() {
-            // A call may be the last instruction of its function, so that the place where it goes
-            // on is behind that.
-            let address = if at == 0 { *address } else { address.wrapping_sub(1) };
-            let names = session.functions(address, pid);
+            if let Some((_, name)) = compiled.iter().find(|(of, _)| *of == at) {
+                frames.push(name.to_string());
+                continue;
+            }
+            let names = session.functions(call(at, *address), pid);
             let own = if at == 0 { emitters(&names) } else { 0 };
             frames.extend_from_slice(&names[own..]);
         }
@@ -118,6 +152,12 @@ impl Stacks {
         }
         frames
     }
+}
+
+/// Returns an address in the function of a frame. A call may be the last instruction of its
+/// function, so that the place where it goes on is behind that.
+fn call(at: usize, address: u64) -> u64 {
+    if at == 0 { address } else { address.wrapping_sub(1) }
 }
 
 /// Returns how many of the functions at the first place are those of the emitter, which are inlined

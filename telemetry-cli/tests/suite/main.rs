@@ -8,6 +8,8 @@ mod address;
 mod big;
 mod c;
 mod census;
+#[cfg(target_os = "linux")]
+mod compiled;
 mod conditions;
 mod convert;
 mod csv;
@@ -76,6 +78,11 @@ pub mod gc_events {}
 #[cfg(target_os = "linux")]
 #[telemetry::telemetry_event("../tests/registries/served.toml")]
 pub mod served {}
+
+/// Events about compiled code.
+#[cfg(target_os = "linux")]
+#[telemetry::telemetry_event("tests/data/compiled.toml")]
+pub mod compiled_events {}
 
 /// Events with call stacks.
 #[cfg(target_os = "linux")]

@@ -62,12 +62,20 @@ const PROGRAM: &str = "TELEMETRY_TEST_STACKS";
 
 /// Runs a test again as a program that emits `events` stacks. Returns its folder.
 fn record(test: &str, events: u32) -> Option<Folder> {
-    if std::env::var_os(PROGRAM).is_some() {
+    record_program(test, || {
         for _ in 0..events {
             // SAFETY: the functions keep the rules of C.
             unsafe { telemetry_test_outer(leaf) };
         }
         telemetry::flush();
+    })
+}
+
+/// Runs a test again as a program of its own. Returns its folder, in which `app.tel` is its stream;
+/// nothing in that program.
+pub(crate) fn record_program(test: &str, run: impl FnOnce()) -> Option<Folder> {
+    if std::env::var_os(PROGRAM).is_some() {
+        run();
         return None;
     }
     let folder = Folder::new();
