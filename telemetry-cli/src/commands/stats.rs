@@ -7,6 +7,7 @@ use telemetry_report::stats::{Tally, Usage};
 
 use crate::input::events::{EventArgs, Opened};
 use crate::input::threads::ThreadArgs;
+use crate::spans::sampled::{SampledStats, Samples};
 use crate::stats::counters::Counters;
 use crate::stats::grouped::Grouped;
 use crate::stats::grouping::{GroupArgs, Grouping};
@@ -16,6 +17,7 @@ use crate::stats::unused::UnusedStats;
 use crate::symbols::Stacks;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::json::JsonArgs;
+use crate::term::message::warning;
 
 const EXAMPLES: &str = "\
 Rates are per second between the first and the last event shown. Bytes are the size of the events in their
@@ -29,6 +31,7 @@ Examples:
   telemetry stats --by why,thread --sum size --percentiles 50,99 gc.tel
   telemetry stats --by stack --sum size app.tel  by call stack: its innermost functions; --json has all
   telemetry stats --unused *.tel                 events and values that never occur
+  telemetry stats --samples sampled.tel          where threads spend their time, by open spans
   telemetry stats --json gcbench.tel | jq '.events[] | [.event, .count]'";
 
 /// Count events, with rates, times, threads and values
@@ -50,6 +53,10 @@ pub(crate) struct Args {
     /// List the events, enum values and flags of the registries that never occur
     #[arg(long, conflicts_with = "by")]
     unused: bool,
+
+    /// Count samples of threads by the spans that were open
+    #[arg(long, conflicts_with_all = ["by", "unused"])]
+    samples: bool,
 }
 
 impl Run for Args {
@@ -59,6 +66,9 @@ impl Run for Args {
             return Err(Failure::new(
                 "--unused with a filter, which excludes events that occur; help: leave out the filter",
             ));
+        }
+        if self.samples {
+            return self.samples(context);
         }
         let mut opened = self.common.open(Order::Stream)?;
         if let Some(grouping) = grouping {
@@ -110,6 +120,24 @@ impl Args {
         let unused = usage.unused(opened.registries());
         let verdict = opened.verdict();
         let shown = UnusedStats::new(&unused, &verdict);
+        opened.output()?.show(self.json.is_on(), &shown, |out| {
+            if verdict.has_blocks() {
+                shown.append_text(out);
+            }
+        })?;
+        opened.end_with(&verdict, context)
+    }
+
+    /// Shows samples of threads.
+    fn samples(&self, context: &mut Context) -> Ended {
+        let mut opened = self.common.open(Order::Time)?;
+        let mut samples = Samples::default();
+        opened.each(|event| samples.take(event))?;
+        if samples.is_empty() {
+            warning("no thread was sampled; help: run the program with TELEMETRY_SAMPLING=cpu:1000");
+        }
+        let verdict = opened.verdict();
+        let shown = SampledStats::new(&samples, &verdict);
         opened.output()?.show(self.json.is_on(), &shown, |out| {
             if verdict.has_blocks() {
                 shown.append_text(out);

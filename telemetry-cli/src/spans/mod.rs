@@ -3,5 +3,6 @@
 //! It may use `text`, `term` and `input`. It never opens an input.
 
 pub(crate) mod paired;
+pub(crate) mod sampled;
 pub(crate) mod selected;
 pub(crate) mod shown;

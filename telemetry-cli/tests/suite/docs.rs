@@ -41,7 +41,7 @@ fn samples_are_real() {
     for (page, expected) in [
         ("address.md", 2),
         ("census.md", 2),
-        ("cli.md", 29),
+        ("cli.md", 30),
         ("diff.md", 3),
         ("exports.md", 1),
         ("marks.md", 2),

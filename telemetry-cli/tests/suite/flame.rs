@@ -40,6 +40,30 @@ pub(crate) fn folded(folder: &Folder, args: &str) -> BTreeMap<String, u64> {
     lines.lines().map(split).collect()
 }
 
+/// `stats --samples` has the weights of the flame graph, by span.
+#[test]
+fn samples_by_span_are_those_of_the_graph() {
+    let folder = folder();
+    let graph = folded(&folder, "--samples sampled.tel");
+    let found = json(&folder, "stats --samples --json sampled.tel");
+    crate::json::check_sampled(&found);
+    assert_eq!(found["periods"], graph.values().sum::<u64>());
+    let names: std::collections::BTreeSet<&str> = graph.keys().flat_map(|stack| stack.split(';')).collect();
+    assert_eq!(found["spans"].as_array().unwrap().len(), names.len());
+    for span in found["spans"].as_array().unwrap() {
+        let name = span["span"].as_str().unwrap();
+        let weight = |is_in: &dyn Fn(&str) -> bool| -> u64 {
+            graph.iter().filter(|(stack, _)| is_in(stack)).map(|(_, weight)| weight).sum()
+        };
+        assert_eq!(span["periods"], weight(&|stack| stack.split(';').any(|of| of == name)), "{name}");
+        assert_eq!(
+            span["self_periods"],
+            weight(&|stack| stack.split(';').next_back() == Some(name)),
+            "{name}"
+        );
+    }
+}
+
 #[test]
 fn folded_text() {
     folder().check(
@@ -58,6 +82,9 @@ fn folded_text() {
             "flame --samples --per-thread sampled.tel",
             "flame --samples gc.tel",
             "flame --samples --stacks sampled.tel",
+            "stats --samples sampled.tel",
+            "stats --samples gc.tel",
+            "stats --samples --unused sampled.tel",
             "flame --weight size gc.tel",
             "flame --by sise gc.tel",
             "flame --by why --weight sise gc.tel",

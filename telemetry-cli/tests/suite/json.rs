@@ -12,6 +12,7 @@ use crate::validate::{self, WHOLE};
 const EVENT: &str = include_str!("../../schemas/event.schema.json");
 const STATS: &str = include_str!("../../schemas/stats.schema.json");
 const GROUPS: &str = include_str!("../../schemas/groups.schema.json");
+const SAMPLED: &str = include_str!("../../schemas/sampled.schema.json");
 const UNUSED: &str = include_str!("../../schemas/unused.schema.json");
 const DIFF: &str = include_str!("../../schemas/diff.schema.json");
 const SPANS: &str = include_str!("../../schemas/spans.schema.json");
@@ -41,6 +42,16 @@ fn schema(text: &str) -> Validator {
 /// Checks an object of `stats --by`.
 pub(crate) fn check_groups(value: &Value) {
     check(&schema(GROUPS), "groups", value);
+}
+
+/// Checks what `stats --samples --json` prints.
+pub(crate) fn check_sampled(value: &Value) {
+    check(&schema(SAMPLED), "sampled", value);
+}
+
+/// Checks what `stats --json` prints.
+pub(crate) fn check_stats(value: &Value) {
+    check(&schema(STATS), "stats", value);
 }
 
 /// Checks a line of `print --json`.

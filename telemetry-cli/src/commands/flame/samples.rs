@@ -1,22 +1,17 @@
 //! Samples of threads: the spans that were open, and the call stack inside of them.
 
-use telemetry_decode::names::RUNTIME_REGISTRY;
-use telemetry_decode::{Event, Order};
+use telemetry_decode::Order;
 use telemetry_foreign::flame::FlameGraph;
 use telemetry_report::spans::Pairing;
-use telemetry_schema::own;
 
 use super::Args;
-use super::span_times::MAX_OPEN;
 use crate::input::events::Opened;
+use crate::spans::sampled::{MAX_OPEN, is_sample, open_spans};
 use crate::symbols::Stacks;
 use crate::term::ended::Failure;
 use crate::term::message::warning;
 use crate::text::count;
 use crate::text::print::thread_name;
-
-/// The frame of samples outside of all spans.
-const NO_SPAN: &str = "(no span)";
 
 impl Args {
     /// Returns the graph of all samples, weighted by the periods of their timers.
@@ -40,7 +35,7 @@ impl Args {
             let number = |at: usize| event.value(at).and_then(|value| value.as_u64()).unwrap_or(0);
             let (stack, periods) = (number(0), number(1));
             missed += periods.saturating_sub(1);
-            let mut frames = spans(&pairing, event);
+            let mut frames = open_spans(&pairing, event);
             if self.per_thread {
                 frames.insert(0, thread_name(event.session(), event.thread()));
             }
@@ -59,26 +54,4 @@ impl Args {
         }
         Ok((opened, graph))
     }
-}
-
-fn is_sample(event: &Event<'_>) -> bool {
-    event.schema().code == own::SAMPLED && event.registry().name == RUNTIME_REGISTRY
-}
-
-/// Returns the names of the spans that are open on the thread of an event, the outermost first.
-fn spans(pairing: &Pairing, event: &Event<'_>) -> Vec<String> {
-    let Some(mut at) = pairing.path_on(event.session().id, event.thread()) else {
-        return vec![NO_SPAN.to_string()];
-    };
-    let mut frames = Vec::new();
-    while let Some(path) = pairing.paths.get(at) {
-        frames.push(pairing.defs[path.def as usize].span.name.clone());
-        at = path.outer;
-    }
-    if frames.is_empty() {
-        // There are too many paths.
-        frames.push("(other)".to_string());
-    }
-    frames.reverse();
-    frames
 }

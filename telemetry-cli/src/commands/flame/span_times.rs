@@ -7,14 +7,12 @@ use telemetry_report::spans::{Found, Pairing, Paths};
 use super::Args;
 use crate::input::events::Opened;
 use crate::spans::paired::Paired;
+use crate::spans::sampled::MAX_OPEN;
 use crate::spans::shown::Names;
 use crate::term::ended::{Context, Failure};
 use crate::term::message::warning;
 use crate::term::progress::Progress;
 use crate::text::count;
-
-/// The maximum of spans that are open at once. About 240 bytes each.
-pub(super) const MAX_OPEN: u32 = 200_000;
 
 /// The maximum of sums that wait to be added to the graph.
 const MAX_SUMS: usize = 100_000;

@@ -281,6 +281,7 @@ fn counters_in_stats(folder: &Folder) -> BTreeMap<String, Json> {
     let stats: Json = serde_json::from_slice(&folder.run("stats --json stream").stdout).unwrap();
     let log = std::fs::read(folder.path("stream")).unwrap();
     let piped: Json = serde_json::from_slice(&folder.run_on("stats --json -", &log).stdout).unwrap();
+    crate::json::check_stats(&stats);
     assert_eq!(stats["counters"], piped["counters"]);
     let text = String::from_utf8(folder.run("stats stream").stdout).unwrap();
     let counters = stats["counters"].as_array().unwrap().iter();
