@@ -1,6 +1,7 @@
 //! Each published package is complete: its manifest, its license, and no path outside of the
 //! package.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -121,4 +122,25 @@ fn sources_stay_in_their_package() {
         }
     }
     assert!(wrong.is_empty(), "paths that leave a package:\n{}", wrong.join("\n"));
+}
+
+/// The crates of the command as it is installed. What needs many more, such as Parquet or TLS, is a
+/// feature or another program. A new one needs a reason in `docs/design/dependencies.md`, then
+/// `UPDATE_CRATES=1`.
+#[test]
+fn the_command_has_these_crates() {
+    let mut cargo = std::process::Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    cargo.current_dir(root()).args(["tree", "--locked", "-p", "telemetry-cli", "--edges", "normal"]);
+    cargo.args(["--prefix", "none", "--format", "{p}", "--target", "x86_64-unknown-linux-gnu"]);
+    let tree = cargo.output().expect("cargo runs");
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8(tree.stdout).expect("names are text");
+    let names: BTreeSet<_> =
+        tree.lines().filter_map(|line| line.split_once(' ')).map(|(name, _)| name).collect();
+    let found: String = names.iter().map(|name| format!("{name}\n")).collect();
+    let path = root().join("tests/command-crates.txt");
+    if std::env::var_os("UPDATE_CRATES").is_some() {
+        fs::write(&path, &found).expect("it can be written");
+    }
+    assert_eq!(found, read("tests/command-crates.txt"));
 }
