@@ -128,6 +128,18 @@ pub fn times(segment: &[u8], clock: &Clock) -> Option<(i64, i64)> {
     Some((clock.wall_ns(from), clock.wall_ns(until)))
 }
 
+/// Says how much of a segment is damaged, if any of it is.
+pub fn damage(segment: &[u8]) -> Option<String> {
+    let (mut blocks, mut bytes, mut first) = (Blocks::from_slice(segment), 0, None);
+    while let Ok(Some(piece)) = blocks.next() {
+        if let Piece::Damage(found, _) = piece {
+            bytes += found.range.end - found.range.start;
+            first.get_or_insert(found.range.start);
+        }
+    }
+    first.map(|first| format!("{bytes} of {} bytes are damaged, the first at offset {first}", segment.len()))
+}
+
 /// Returns the headers of all whole blocks.
 fn headers(segments: &[u8]) -> Result<Vec<Header>, ConvertError> {
     let (mut blocks, mut headers) = (Blocks::from_slice(segments), Vec::new());

@@ -275,7 +275,7 @@ async fn commit(url: &str, how: How, seconds: u64) -> Result<ExitCode, LakeError
         batches += 1;
         println!("batch {}: {} segments, {} rows", done.batch, done.segments, done.rows);
         for (name, why) in &done.unreadable {
-            eprintln!("warning: `{name}` gives no rows: {why}");
+            eprintln!("warning: `{name}`: {why}");
             has_unreadable = true;
         }
     }

@@ -19,6 +19,9 @@ struct Mark {
     sums: Sums,
     first_end: i64,
     last_end: i64,
+    /// Older programs did not note it.
+    #[serde(default)]
+    last_before: u64,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -54,11 +57,11 @@ impl Marks {
 impl From<Vec<Mark>> for Marks {
     fn from(all: Vec<Mark>) -> Marks {
         let mut marks = Marks::default();
-        for Mark { before, sums, first_end, last_end } in all {
+        for Mark { before, sums, first_end, last_end, last_before } in all {
             let Sums { pool, reentrant, sink, truncated, excluded } = sums;
             let sums = HeaderSums { lost: Loss { pool, reentrant, sink, truncated }, excluded };
             marks.note(before, first_end, sums);
-            marks.note(before, last_end, sums);
+            marks.note(before.max(last_before), last_end, sums);
         }
         marks
     }
@@ -66,9 +69,11 @@ impl From<Vec<Mark>> for Marks {
 
 impl From<Marks> for Vec<Mark> {
     fn from(marks: Marks) -> Vec<Mark> {
-        let mark = |(before, sums, first_end, last_end): (u64, &HeaderSums, i64, i64)| {
+        let mark = |(sums, ends): (&HeaderSums, [(u64, i64); 2])| {
             let HeaderSums { lost: Loss { pool, reentrant, sink, truncated }, excluded } = *sums;
-            Mark { before, sums: Sums { pool, reentrant, sink, truncated, excluded }, first_end, last_end }
+            let sums = Sums { pool, reentrant, sink, truncated, excluded };
+            let [(before, first_end), (last_before, last_end)] = ends;
+            Mark { before, sums, first_end, last_end, last_before }
         };
         marks.0.all().map(mark).collect()
     }

@@ -1,7 +1,7 @@
 //! The conversion of one session's segments.
 
 use crate::catalog::Catalog;
-use crate::convert::{Converted, NewFile, convert, times};
+use crate::convert::{Converted, NewFile, convert, damage, times};
 use crate::sides::SegmentRow;
 use crate::state::SessionState;
 
@@ -43,17 +43,22 @@ impl Fetched {
                 together.extend_from_slice(bytes);
                 at += 1;
             }
-            let converted = convert(&together, &mut state, &mut catalog);
-            let error = converted.as_ref().err().map(ToString::to_string);
-            let Converted { files: new, clock } =
-                converted.unwrap_or(Converted { files: Vec::new(), clock: None });
-            files.extend(new);
+            let mut after = state.clone();
+            let (clock, error) = match convert(&together, &mut after, &mut catalog) {
+                Ok(Converted { files: new, clock }) => {
+                    files.extend(new);
+                    state = after;
+                    (clock, None)
+                }
+                // Nothing of them is in the tables.
+                Err(error) => (None, Some(format!("it gives no rows: {error}"))),
+            };
             rows.extend(self.segments[first..at].iter().map(|(name, bytes)| SegmentRow {
                 name: name.clone(),
                 host: state.host.clone(),
                 session: state.session,
                 bytes: bytes.len() as u64,
-                error: error.clone(),
+                error: error.clone().or_else(|| damage(bytes)),
                 time: clock.as_ref().and_then(|clock| times(bytes, clock)),
             }));
         }

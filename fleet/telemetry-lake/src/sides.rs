@@ -218,6 +218,7 @@ pub fn of_sessions(batch: Option<u64>, states: &[SessionState]) -> Vec<SideFile>
         }
         for (number, lane) in state.lanes.iter().enumerate() {
             let (number, total): (Cell<'_>, _) = ((number as u64).into(), lane.marks.total());
+            let not_given = lane.not_given();
             lanes.push([
                 batch,
                 host,
@@ -232,9 +233,9 @@ pub fn of_sessions(batch: Option<u64>, states: &[SessionState]) -> Vec<SideFile>
                 lane.rows().into(),
                 total.lost.pool.into(),
                 total.lost.reentrant.into(),
-                total.lost.sink.into(),
+                not_given.sink.into(),
                 total.lost.truncated.into(),
-                total.excluded.into(),
+                not_given.excluded.into(),
                 lane.holes().into(),
                 lane.shed().into(),
             ]);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use telemetry_decode::accounts::Step;
 use telemetry_format::Loss;
 
 use crate::marks::Marks;
@@ -170,7 +171,7 @@ impl SessionState {
     pub fn missing(&self) -> Vec<Missing> {
         let mut all: Vec<_> =
             self.lanes.iter().enumerate().flat_map(|(n, lane)| lane.missing(n, self)).collect();
-        let given = |lane: &LaneState| lane.recorded.saturating_sub(lane.marks.total().not_given());
+        let given = |lane: &LaneState| lane.recorded.saturating_sub(lane.not_given().sum());
         let at_ends = self.written.saturating_sub(self.lanes.iter().map(given).sum());
         let last = self.lanes.iter().map(|lane| lane.recorded_ns).max().unwrap_or(self.started_ns);
         let until_ns = self.until_ns.max(last);
@@ -247,7 +248,31 @@ impl LaneState {
     /// Returns the number of recorded events that are not rows, neither excluded nor lost nor shed.
     pub fn holes(&self) -> u64 {
         let there = self.rows().saturating_add(self.shed());
-        self.recorded.saturating_sub(there).saturating_sub(self.marks.total().not_given())
+        self.recorded.saturating_sub(there).saturating_sub(self.not_given().sum())
+    }
+
+    /// Returns how many events are not rows because the program's sink lost them or was not to have
+    /// them.
+    ///
+    /// A session may have several streams, such as a snapshot. What one of them does not have may be
+    /// rows by another. So an increase explains at most the events between the two blocks that state
+    /// it, and of these only those that are not rows.
+    pub fn not_given(&self) -> NotGiven {
+        let there = self.there();
+        let (mut sum, mut next) = (NotGiven::default(), 0);
+        for step in self.marks.steps() {
+            let NotGiven { sink, excluded } = not_given(&step, &there, &mut next);
+            sum.sink = sum.sink.saturating_add(sink);
+            sum.excluded = sum.excluded.saturating_add(excluded);
+        }
+        sum
+    }
+
+    /// Returns the events that are rows or were shed, in order.
+    fn there(&self) -> Vec<Range> {
+        let mut there: Vec<_> = self.ranges.iter().copied().chain(self.shed_ranges()).collect();
+        there.sort_unstable_by_key(|range| range.from);
+        there
     }
 
     #[cold]
@@ -271,7 +296,9 @@ impl LaneState {
     }
 
     fn missing(&self, number: usize, session: &SessionState) -> Vec<Missing> {
-        let steps = self.marks.steps();
+        let (there, mut next) = (self.there(), 0);
+        let steps = self.marks.steps().into_iter();
+        let steps: Vec<_> = steps.map(|step| (not_given(&step, &there, &mut next), step)).collect();
         let mut all = Vec::new();
         let mut add = |from_ns: i64, until_ns: i64, events: u64, why| {
             if events > 0 {
@@ -280,28 +307,25 @@ impl LaneState {
             }
         };
         let start = session.started_ns;
-        for step in &steps {
+        for (not_given, step) in &steps {
             let from_ns = step.from.unwrap_or(start);
-            let Loss { pool, reentrant, sink, .. } = step.change.lost;
+            let (Loss { pool, reentrant, .. }, sink) = (step.change.lost, not_given.sink);
             for (events, why) in [(pool, Why::Pool), (reentrant, Why::Reentrant), (sink, Why::Sink)] {
                 add(from_ns, step.until, events, why);
             }
         }
-        let shed = self.shed_ranges();
-        for range in &shed {
+        for range in self.shed_ranges() {
             add(range.from_ns, range.until_ns, range.until - range.from, Why::Shed);
         }
-        let mut there: Vec<_> = self.ranges.iter().chain(&shed).copied().collect();
-        there.sort_unstable_by_key(|range| range.from);
         // What is between the ranges, less what the program says of it.
-        let mut excused: u64 = steps.iter().map(|step| step.change.not_given()).sum();
+        let mut excused: u64 = steps.iter().map(|(not_given, _)| not_given.sum()).sum();
         let end = Range { from: self.recorded, until: 0, from_ns: self.recorded_ns, until_ns: 0 };
         let (mut at, mut from_ns) = (0, start);
         let mut holes = Vec::new();
         for range in there.iter().chain([&end]) {
             if at < range.from {
-                let told = steps.iter().filter(|step| at < step.before && step.before <= range.from);
-                let told: u64 = told.map(|step| step.change.not_given()).sum();
+                let told = steps.iter().filter(|(_, step)| at < step.before && step.before <= range.from);
+                let told: u64 = told.map(|(not_given, _)| not_given.sum()).sum();
                 let known = told.min(range.from - at);
                 excused = excused.saturating_sub(known);
                 holes.push((from_ns, range.from_ns, range.from - at - known));
@@ -316,6 +340,33 @@ impl LaneState {
         }
         all
     }
+}
+
+/// Recorded events that are not rows, because the program's sink did not give them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NotGiven {
+    /// The sink lost them.
+    pub sink: u64,
+    /// The sink was not to have them.
+    pub excluded: u64,
+}
+
+impl NotGiven {
+    /// Returns the number of events.
+    pub fn sum(&self) -> u64 {
+        self.sink.saturating_add(self.excluded)
+    }
+}
+
+/// Returns what an increase explains. `there` has the events that are rows or were shed; those
+/// before the index `next` are before all increases that follow.
+fn not_given(step: &Step<i64>, there: &[Range], next: &mut usize) -> NotGiven {
+    *next += there[*next..].partition_point(|range| range.until <= step.after);
+    let within = there[*next..].iter().take_while(|range| range.from < step.before);
+    let within = within.map(|range| range.until.min(step.before) - range.from.max(step.after));
+    let absent = (step.before - step.after).saturating_sub(within.sum());
+    let sink = step.change.lost.sink.min(absent);
+    NotGiven { sink, excluded: step.change.excluded.min(absent - sink) }
 }
 
 /// Joins sorted ranges that have no events between them.
@@ -358,6 +409,34 @@ mod tests {
             let found: Vec<_> = lane.ranges.iter().flat_map(|range| range.from..range.until).collect();
             assert_eq!(found, wanted.into_iter().collect::<Vec<_>>());
             assert!(lane.ranges.windows(2).all(|two| two[0].until < two[1].from), "joined and in order");
+        }
+    }
+
+    /// A snapshot excludes what is no longer in memory, and another sink may have lost events. Both
+    /// are rows by the stream that has them, and explain no events that are missing.
+    #[test]
+    fn another_stream_hides_no_holes() {
+        let of_snapshot = HeaderSums { excluded: 60, ..HeaderSums::default() };
+        let of_sink = HeaderSums { lost: Loss { sink: 60, ..Loss::default() }, excluded: 0 };
+        for (sums, is_first) in [(of_snapshot, false), (of_snapshot, true), (of_sink, false)] {
+            let mut session = SessionState::default();
+            session.lane(1, 1, 1);
+            let lane = &mut session.lanes[0];
+            if is_first {
+                lane.marks.note(60, 60, sums);
+            }
+            for part in (0..10).filter(|part| *part != 3) {
+                let part = part * 10..part * 10 + 10;
+                lane.marks.note(part.start, part.start as i64, HeaderSums::default());
+                lane.recorded = part.end;
+                assert!(part.into_iter().all(|n| lane.take(n, n as i64)));
+            }
+            lane.marks.note(60, 60, sums);
+            lane.join_ranges();
+            assert_eq!((lane.not_given(), lane.holes()), (NotGiven::default(), 10));
+            let lane = &session.lanes[0];
+            let missing: Vec<_> = lane.missing(0, &session).iter().map(|it| (it.events, it.why)).collect();
+            assert_eq!(missing, [(Some(10), Why::Hole)]);
         }
     }
 

@@ -227,7 +227,7 @@ impl Lane {
             gaps.insert(end, gap);
         }
         self.take_excluded(&mut gaps);
-        for Step { before, from, until: until_ticks, change } in self.losses.steps() {
+        for Step { before, from, until: until_ticks, change, .. } in self.losses.steps() {
             if change.lost == Loss::default() {
                 continue;
             }

@@ -35,6 +35,8 @@ struct Mark<T> {
     first_end: T,
     /// No event of the last of these blocks is later.
     last_end: T,
+    /// The events before the last of these blocks.
+    last_before: u64,
 }
 
 /// An increase of losses or excluded events.
@@ -42,6 +44,9 @@ struct Mark<T> {
 pub struct Step<T = u64> {
     /// Number of the next event after it.
     pub before: u64,
+    /// Events before the last block that states less; 0 for the first increase. So the events that
+    /// it excludes have numbers from this to `before`.
+    pub after: u64,
     /// End of the last block that states less; none for the first increase.
     pub from: Option<T>,
     /// End of the first block that states it.
@@ -72,13 +77,18 @@ impl<T: Ord + Copy> Losses<T> {
             && mark.sums.highest(&sums) == mark.sums
         {
             mark.last_end = mark.last_end.max(end);
+            // One that states less may be of another stream of the lane.
+            if mark.sums == sums {
+                mark.last_before = mark.last_before.max(before);
+            }
             return;
         }
-        let mut mark = Mark { sums, first_end: end, last_end: end };
+        let mut mark = Mark { sums, first_end: end, last_end: end, last_before: before };
         if let Some((&next, same)) = self.marks.from(&key)
             && same.sums == sums
         {
             mark.last_end = mark.last_end.max(same.last_end);
+            mark.last_before = mark.last_before.max(same.last_before);
             self.marks.remove(&next);
         }
         if !has_room && let Some(earlier) = self.marks.up_to(&key).map(|(earlier, _)| *earlier) {
@@ -92,10 +102,12 @@ impl<T: Ord + Copy> Losses<T> {
         self.marks.iter().fold(HeaderSums::default(), |sum, (_, mark)| sum.highest(&mark.sums))
     }
 
-    /// Returns all sums: the number of events before the block, the sums, and the ends of the first
-    /// and the last block that state them.
-    pub fn all(&self) -> impl Iterator<Item = (u64, &HeaderSums, T, T)> {
-        self.marks.iter().map(|((before, _), mark)| (*before, &mark.sums, mark.first_end, mark.last_end))
+    /// Returns all sums, each with the number of events before the first and the last block that
+    /// state them, and with the ends of these two.
+    pub fn all(&self) -> impl Iterator<Item = (&HeaderSums, [(u64, T); 2])> {
+        self.marks.iter().map(|((before, _), mark)| {
+            (&mark.sums, [(*before, mark.first_end), (mark.last_before, mark.last_end)])
+        })
     }
 
     /// Returns all increases, in the order of the lane.
@@ -111,7 +123,8 @@ impl<T: Ord + Copy> Losses<T> {
                 true => less.last_end,
                 false => less.first_end.min(until),
             });
-            let step = Step { before: *before, from, until, change };
+            let after = less.map_or(0, |less| less.last_before.min(*before));
+            let step = Step { before: *before, after, from, until, change };
             sum = sum.highest(&mark.sums);
             less = Some(mark);
             (change != HeaderSums::default()).then_some(step)

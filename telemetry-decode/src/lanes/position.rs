@@ -77,7 +77,7 @@ impl Position {
             sums: lane
                 .losses
                 .all()
-                .map(|(before, sums, first, last)| (before, counters(sums), first, last))
+                .map(|(sums, [(before, first), (_, last)])| (before, counters(sums), first, last))
                 .collect(),
             recorded: lane.recorded,
         }

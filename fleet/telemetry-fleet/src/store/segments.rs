@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use futures_util::TryStreamExt;
 use object_store::path::Path as Key;
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 use url::Url;
@@ -143,8 +144,14 @@ impl Store {
             Ok(found) if found.size != bytes.content_length() as u64 => return Ok(Some(false)),
             found => found?,
         };
-        let stored = self.store.get(key).await?.bytes().await?;
-        Ok(Some(bytes.iter().flatten().eq(stored.iter())))
+        // Piece by piece: a collector may compare many segments at once.
+        let (mut stored, mut wanted) = (self.store.get(key).await?.into_stream(), bytes.iter().flatten());
+        while let Some(piece) = stored.try_next().await? {
+            if !piece.iter().eq(wanted.by_ref().take(piece.len())) {
+                return Ok(Some(false));
+            }
+        }
+        Ok(Some(wanted.next().is_none()))
     }
 
     pub(super) fn key(&self, name: &str) -> Key {
