@@ -1,4 +1,4 @@
-//! Parses arbitrary text as a condition and as a limit. A mistake can be shown, and a condition that
+//! Parses arbitrary text as a condition and as a limit. A mistake can be shown. A condition that
 //! fits the registry can be tested on every event.
 #![no_main]
 

@@ -45,7 +45,7 @@ const CHECKS: &[Check] = &[
             ("RUSTFLAGS", "-Zsanitizer=thread"),
             ("TSAN_OPTIONS", "exitcode=66 die_after_fork=0 report_thread_leaks=0"),
         ],
-        // The tests that are left out limit the memory of the process, of which the sanitizer needs more.
+        // The two that are left out limit the memory of the process. The sanitizer needs more.
         runs: &[&[
             "test",
             "-Zbuild-std",

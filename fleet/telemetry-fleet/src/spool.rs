@@ -12,8 +12,9 @@ use crate::segment::{Cutter, Host, Intervals, Segment, SegmentName};
 /// A directory that one process at a time uses.
 ///
 /// `open/` has the segments that grow. A crash leaves them unfinished, so they are removed, and cut
-/// again from their stream. `asked/` has those of snapshots that a collector asked for. `live/` has those of streams that no file has; they are taken up again.
-/// `ready/` has whole segments: in a folder for each priority, under their names in the store.
+/// again from their stream. `asked/` has those of snapshots that a collector asked for. `live/` has
+/// those of streams that no file has; they are taken up again. `ready/` has whole segments: in a
+/// folder for each priority, under their names in the store.
 /// `refused/` has those that the store holds with another content.
 #[derive(Debug)]
 pub struct Spool {
@@ -192,8 +193,8 @@ impl Spool {
     }
 }
 
-/// Removes the folders below `folder` that are empty. A process that was killed may not have written
-/// the names of the others to the disk, so this does.
+/// Removes the folders below `folder` that are empty. A process that was killed may not have
+/// written the names of the others to the disk, so this does.
 fn sync_folders(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

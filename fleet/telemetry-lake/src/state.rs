@@ -254,9 +254,9 @@ impl LaneState {
     /// Returns how many events are not rows because the program's sink lost them or was not to have
     /// them.
     ///
-    /// A session may have several streams, such as a snapshot. What one of them does not have may be
-    /// rows by another. So an increase explains at most the events between the two blocks that state
-    /// it, and of these only those that are not rows.
+    /// A session may have several streams, such as a snapshot. What one of them does not have may
+    /// be rows by another. So an increase explains at most the events between the two blocks that
+    /// state it, and of these only those that are not rows.
     pub fn not_given(&self) -> NotGiven {
         let there = self.there();
         let (mut sum, mut next) = (NotGiven::default(), 0);

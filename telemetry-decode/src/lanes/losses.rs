@@ -102,8 +102,8 @@ impl<T: Ord + Copy> Losses<T> {
         self.marks.iter().fold(HeaderSums::default(), |sum, (_, mark)| sum.highest(&mark.sums))
     }
 
-    /// Returns all sums, each with the number of events before the first and the last block that
-    /// state them, and with the ends of these two.
+    /// Returns all sums. Each comes with the first and the last block that state it: the number of
+    /// events before the block, and its end.
     pub fn all(&self) -> impl Iterator<Item = (&HeaderSums, [(u64, T); 2])> {
         self.marks.iter().map(|((before, _), mark)| {
             (&mark.sums, [(*before, mark.first_end), (mark.last_before, mark.last_end)])
