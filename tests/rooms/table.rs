@@ -13,6 +13,7 @@ pub(crate) const SMALL: &[&str] = &[
     "telemetry-query",
     "fleet/telemetry-fleet",
     "fleet/telemetry-lake",
+    "fuzz",
 ];
 
 /// Crates, and their rooms.
