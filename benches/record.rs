@@ -23,6 +23,9 @@ pub mod events {}
 #[telemetry_event("tests/registries/counters.toml")]
 pub mod counters {}
 
+#[telemetry_event("tests/registries/limits.toml")]
+pub mod limited {}
+
 const EVENTS: u64 = 3_000_000;
 const ROUNDS: usize = 9;
 
@@ -55,6 +58,7 @@ fn main() {
             (named(), 1.0),
             (off(), 1.0),
             (counter(), 1.0),
+            (limit(), 1.0),
             (two_threads(emit), 1.0),
             (two_threads(|n| floor()(n)), 1.0),
             (disk.0, 1.0),
@@ -83,6 +87,7 @@ fn rows() -> Vec<Row> {
         Row::new("W and a 16-byte string, recorded", "F", Goal::AtMost(1.6)),
         Row::new("W off at run time", "F", Goal::Less),
         Row::new("a counter's add", "F", Goal::AtMost(0.15)),
+        Row::new("a limit of W that is not reached", "F", Goal::AtMost(0.15)),
         Row::new("W on two threads, each", "of one thread", Goal::MedianAtMost(1.1)),
         Row::new("the floor on two threads, each", "of one thread", Goal::Less),
         Row::new("W to a file, with all headers", "bytes", Goal::AtMost(11.0)),
@@ -133,6 +138,19 @@ fn emit(n: u64) {
         let (pointer, address, size, level, _) = fields(i);
         events::alloc!(pointer, address, size, level);
     }
+}
+
+/// Emits `n` events W with a limit.
+fn limited_w(n: u64) {
+    for i in 0..n {
+        let (pointer, address, size, level, _) = fields(i);
+        limited::alloc!(pointer, address, size, level);
+    }
+}
+
+/// What a limit adds to W.
+fn limit() -> f64 {
+    recording(limited_w) - recorded()
 }
 
 fn inherit() -> f64 {
@@ -296,6 +314,8 @@ fn instructions() -> bool {
         ("mark-off", "a mark off at run time", 5.01),
         ("counter-loop", "the loop around a counter", f64::MAX),
         ("counter", "a counter's add", 8.01),
+        ("limit", "W with a limit, recorded", 103.5),
+        ("sample", "W of which one in 1,000 is recorded", 30.0),
     ] {
         match at_most(work, what, most, [100_000, 300_000]) {
             Some(is_found) => is_short &= is_found,
@@ -362,6 +382,13 @@ fn telemetry_hot_loop(work: &str, n: u64) {
             for _ in 0..n {
                 telemetry::mark!("a mark");
                 std::hint::black_box(());
+            }
+        }
+        "limit" => limited_w(n),
+        "sample" => {
+            for i in 0..n {
+                let (pointer, address, size, level, _) = fields(i);
+                limited::free!(pointer, address, size, level);
             }
         }
         "counter" => {

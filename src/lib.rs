@@ -251,6 +251,8 @@ mod texts {
     struct Marks;
     #[doc = include_str!("../docs/counters.md")]
     struct Counters;
+    #[doc = include_str!("../docs/limits.md")]
+    struct Limits;
     #[doc = include_str!("../docs/census.md")]
     struct Census;
     #[doc = include_str!("../docs/sampling.md")]

@@ -71,6 +71,7 @@ impl<R> Captured<R> {
     #[track_caller]
     pub fn expect_rules(&self) {
         let (mut checker, mut broken) = (Checker::new(usize::MAX), Vec::new());
+        checker.ignore_limits();
         self.events.iter().for_each(|event| checker.take_owned(event, &mut broken));
         checker.finish(|_| true, &mut broken);
         if !broken.is_empty() {

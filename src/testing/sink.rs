@@ -5,7 +5,9 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use telemetry_runtime::__private::testing::{BlockType, Header, flags, header, policy, set_policy};
+use telemetry_runtime::__private::testing::{
+    BlockType, Header, flags, header, policy, set_policy, without_limits,
+};
 use telemetry_runtime::{Batch, Policy, Sink, SinkId, Start, add_sink_for, flush, remove_sink};
 
 use super::recording::{Recording, lock};
@@ -63,6 +65,7 @@ impl Active {
             }
         }
         in_use.captures += 1;
+        without_limits(true);
         Ok(Active(()))
     }
 }
@@ -71,6 +74,7 @@ impl Drop for Active {
     fn drop(&mut self) {
         let mut in_use = lock(&IN_USE);
         in_use.captures -= 1;
+        without_limits(false);
         if in_use.captures > 0 {
             return;
         }

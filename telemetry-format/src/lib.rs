@@ -21,6 +21,7 @@ mod notice;
 pub mod own;
 pub mod put;
 mod ring;
+pub mod sample;
 mod variables;
 
 pub use account::{

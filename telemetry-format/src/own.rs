@@ -25,6 +25,9 @@ pub const PROCESS: u16 = 8;
 /// The bit of the kind `Usage`. Unlike the other kinds it is off unless it is named.
 pub const USAGE_KIND: u8 = 4;
 
+/// The code of `EventsLeftOut`, which tells what limits left out.
+pub const EVENTS_LEFT_OUT: u16 = 11;
+
 /// The bit of the kind `Sample`.
 pub const SAMPLE_KIND: u8 = 5;
 

@@ -87,6 +87,12 @@ pub mod __private {
         pub use crate::count::counter::{Counted, Counter, Gauge};
         pub use crate::model::counter_def::CounterDef;
     }
+    /// The parts of limits.
+    pub mod limits {
+        pub use crate::count::limit::{Credits, Key, Rate, admits, admits_after, is_next, keeps, leave_out};
+        pub use crate::model::limit_def::LimitDef;
+        pub use crate::own::registry::left_out;
+    }
     pub use crate::model::variety::{is_compiled, is_on, is_same, switches};
     pub use crate::own::labels::{intern, interned};
     pub use crate::own::marks::mark_as;
@@ -100,6 +106,7 @@ pub mod __private {
     /// The parts of `telemetry::testing`.
     #[cfg(feature = "testing")]
     pub mod testing {
+        pub use crate::count::limit::without_limits;
         pub use crate::emit::position::{LanePosition, Numbers};
         pub use crate::emit::thread::{each_position, watch};
         pub use crate::run::state::Policy;

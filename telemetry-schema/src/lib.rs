@@ -136,6 +136,9 @@
 //! and `size`, or `base` and `limit`; or a `key` alone, of a thing without memory. It may have
 //! `key` and `owner`. `end` needs `base` or `key`. `move` needs `from` and `base`, or `moves`.
 //!
+//! `limit` and `sample` are about the program: an event is not always recorded ([`Limit`]). What
+//! is left out is counted.
+//!
 //! `census` is a mark for tools that show how much there is of each class ([`Census`]). The key
 //! `begin`, `row` or `end` says what is counted. A `row` has a `class` and a `value`.
 //!
@@ -179,6 +182,7 @@ pub use load::error::{LoadCause, LoadError};
 pub use load::file::{load, load_from, load_lock, lock_path};
 pub use model::census::{Census, CensusRole, CensusStep};
 pub use model::counter::{Counter, CounterForm, CounterPer};
+pub use model::limit::Limit;
 pub use model::naming::{NameBy, Named, Naming};
 pub use model::program::ProgramHead;
 pub use model::range::{Range, RangeAction, RangeRole};

@@ -70,7 +70,10 @@ const RUNTIME: &[Room] = &[
     ("sinks", &["sys", "run", "own"]),
     ("messages", &["sys", "sync", "model", "run", "memory", "own"]),
     ("triggers", &["sys", "model", "run", "memory", "store", "control", "emit", "own"]),
-    ("drain", &["sys", "model", "run", "memory", "store", "control", "emit", "own", "sinks", "triggers"]),
+    (
+        "drain",
+        &["sys", "model", "run", "memory", "store", "control", "emit", "count", "own", "sinks", "triggers"],
+    ),
     (
         "postmortem",
         &["sys", "sync", "model", "run", "memory", "control", "emit", "own", "messages", "triggers", "drain"],

@@ -25,6 +25,7 @@ mod fork;
 mod idle;
 mod labels;
 mod latency;
+mod limits;
 mod locks;
 mod loss;
 mod marks;
@@ -74,6 +75,10 @@ pub mod kinds {}
 /// Events with messages.
 #[telemetry_event("tests/registries/heard.toml")]
 pub mod heard {}
+
+/// Events with limits.
+#[telemetry_event("tests/registries/limits.toml", c)]
+pub mod limited {}
 
 /// Counters and gauges.
 #[telemetry_event("tests/registries/counters.toml", c)]

@@ -3,6 +3,7 @@
 use telemetry::telemetry_event;
 
 mod expectations;
+mod limits;
 mod processes;
 mod rules;
 mod threads;
@@ -14,6 +15,10 @@ pub mod cache {}
 /// A registry with rules.
 #[telemetry_event("tests/registries/served.toml", decode)]
 pub mod served {}
+
+/// Events with limits.
+#[telemetry_event("tests/registries/limits.toml", decode)]
+pub mod limited {}
 
 /// Another registry of the same program.
 #[telemetry_event("tests/registries/work.toml", decode)]

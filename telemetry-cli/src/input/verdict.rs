@@ -44,6 +44,9 @@ pub(crate) struct Verdict {
     missing: u64,
     /// Recorded while their kind was not output; neither lost nor missing.
     excluded: u64,
+    /// Left out by limits of the registry; neither lost nor missing.
+    #[serde(skip_serializing_if = "is_zero")]
+    left_out: u64,
     losses: Vec<LaneLoss>,
     unaccounted: Vec<Unaccounted>,
     damaged_ranges: u64,
@@ -160,6 +163,7 @@ impl Verdict {
             lost: lost.into(),
             missing: completeness.missing(),
             excluded: completeness.excluded(),
+            left_out: completeness.left_out(),
             losses: with_loss.map(|lane| LaneLoss::new(lane, sessions)).collect(),
             unaccounted: unaccounted
                 .map(|(id, events)| Unaccounted { session: format!("{id:016x}"), events: *events })
@@ -351,6 +355,7 @@ impl Verdict {
             (self.lost.events(), "lost in the program"),
             (self.missing, "missing"),
             (self.excluded, "excluded"),
+            (self.left_out, "left out by limits"),
         ];
         for (number, what) in numbers {
             if number > 0 {
@@ -435,4 +440,10 @@ fn some(lines: &mut Vec<String>, of: impl Iterator<Item = String>, total: u64, w
     if more > 0 {
         lines.push(format!("more {what}: {}", grouped(more)));
     }
+}
+
+/// Returns true if there is nothing to say.
+#[allow(clippy::trivially_copy_pass_by_ref)] // The macro passes a reference.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

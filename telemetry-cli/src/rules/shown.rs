@@ -160,10 +160,11 @@ impl BrokenRule {
             first: place(&rule.first, &broken.first),
             second: broken.second.as_ref().map(|second| place(&rule.second, second)),
             key_text,
-            excuse: match (is_certain, broken.was_off) {
-                (true, _) => "",
-                (false, true) => ", but an event that may explain it was switched off meanwhile",
-                (false, false) => ", but events are missing meanwhile",
+            excuse: match (is_certain, broken.was_off, broken.was_left_out) {
+                (true, ..) => "",
+                (false, true, _) => ", but an event that may explain it was switched off meanwhile",
+                (false, false, true) => ", but a limit may have left out an event that explains it",
+                (false, false, false) => ", but events are missing meanwhile",
             },
         }
     }

@@ -1,5 +1,5 @@
 //! The transcripts and tables in docs/address.md, census.md, cli.md, diff.md, exports.md,
-//! marks.md, rules.md, sampling.md and top.md are what the command prints and accepts.
+//! limits.md, marks.md, rules.md, sampling.md and top.md are what the command prints and accepts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -21,6 +21,7 @@ fn samples_are_real() {
     let folder = Folder::new()
         .with("gc.tel", whole)
         .with("server.tel", crate::validate::server())
+        .with("limited.tel", crate::limits::limited())
         .with("spans.tel", spans::stream())
         .with("cache.tel", crate::unused::rarely_used())
         .with("broken.tel", broken)
@@ -44,6 +45,7 @@ fn samples_are_real() {
         ("cli.md", 30),
         ("diff.md", 3),
         ("exports.md", 1),
+        ("limits.md", 2),
         ("marks.md", 2),
         ("rules.md", 1),
         ("sampling.md", 1),

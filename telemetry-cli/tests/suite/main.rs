@@ -1,6 +1,7 @@
 //! The command, run as by a user on streams made for the tests. Each snapshot is a transcript: the
 //! command lines, their output, and their exit codes.
 
+mod limits;
 mod run;
 mod streams;
 

@@ -10,7 +10,7 @@ use crate::checking::act::{Act, Scope, Step};
 use crate::checking::found::{Broken, How, Moment};
 use crate::checking::open::OpenSpans;
 use crate::checking::roles::{Part, Role, has_role, roles};
-use crate::checking::rule::CheckedRule;
+use crate::checking::rule::{CheckedRule, LimitOf};
 use crate::checking::switches::Switches;
 use crate::checking::waiting::Waiting;
 use crate::decode::event_batch::EventBatch;
@@ -18,6 +18,7 @@ use crate::registry::event::Event;
 use crate::registry::known_registry::Kept;
 use crate::registry::owned::OwnedEvent;
 use crate::report::opaque::opaque;
+use crate::sessions::left_out::EVENTS_LEFT_OUT;
 use crate::values::key::Key;
 use crate::values::value::Value;
 
@@ -41,6 +42,8 @@ pub struct Checker {
     switches: Switches,
     /// Says which events come at all.
     followed: Option<Followed>,
+    /// Limits did not hold when the events were emitted.
+    is_unlimited: bool,
     /// The time of the latest event of each session.
     latest: HashMap<u64, i64>,
     /// Number of events that were given one by one.
@@ -83,6 +86,7 @@ impl Checker {
             last: 0,
             switches: Switches::default(),
             followed: None,
+            is_unlimited: false,
             latest: HashMap::new(),
             events: 0,
             entries: 0,
@@ -95,10 +99,16 @@ impl Checker {
         self.followed = Some(Box::new(is_followed));
     }
 
+    /// Tells the checker that limits of the registries did not hold when the events were emitted, as
+    /// in captures of tests. Must be called before the first event.
+    pub fn ignore_limits(&mut self) {
+        self.is_unlimited = true;
+    }
+
     /// Returns true if a check needs the events of a type. The others change nothing.
     pub fn needs(registry: &Registry, event: usize) -> bool {
         match registry.name == own::NAME {
-            true => registry.events[event].name == CONTROL_CHANGE,
+            true => [CONTROL_CHANGE, EVENTS_LEFT_OUT].contains(&&*registry.events[event].name),
             false => has_role(registry, event),
         }
     }
@@ -193,6 +203,7 @@ impl Checker {
                     second: None,
                     how: How::Overdue,
                     was_off: was_off(switches, registries, rule, session, first.ns, ns),
+                    was_left_out: was_left_out(switches, registries, rule, session, ns),
                 });
             });
         }
@@ -212,8 +223,18 @@ impl Checker {
                     within_ns.is_some_and(|within| last_ns > first.ns.saturating_add_unsigned(within));
                 if has_ended(session) || is_overdue {
                     let was_off = was_off(switches, registries, rule, session, first.ns, i64::MAX);
-                    let how = How::Missing;
-                    found.push(Broken { rule: index, session, key, first, second: None, how, was_off });
+                    let was_left_out = was_left_out(switches, registries, rule, session, i64::MAX);
+                    let (second, how) = (None, How::Missing);
+                    found.push(Broken {
+                        rule: index,
+                        session,
+                        key,
+                        first,
+                        second,
+                        how,
+                        was_off,
+                        was_left_out,
+                    });
                 }
             }
         }
@@ -224,7 +245,7 @@ impl Checker {
     fn is_needed(&mut self, batch: &EventBatch<'_>, event: usize) -> bool {
         let known = batch.known_registry();
         if known.registry.name == own::NAME {
-            return known.registry.events[event].name == CONTROL_CHANGE;
+            return Checker::needs(&known.registry, event);
         }
         let registry = self.registry(known.fingerprint, || known.kept());
         !self.registries[registry].roles[event].is_empty()
@@ -234,8 +255,11 @@ impl Checker {
     fn step(&mut self, event: &Event<'_>) -> Option<Step> {
         let known = event.known_registry();
         if known.registry.name == own::NAME {
-            if event.name() == CONTROL_CHANGE {
-                self.switches.note(event.session().id, event.time_ns(), |name| event.get(name));
+            let (session, ns) = (event.session().id, event.time_ns());
+            match event.name() {
+                CONTROL_CHANGE => self.switches.note(session, ns, |name| event.get(name)),
+                EVENTS_LEFT_OUT => self.switches.note_left_out(session, ns, |name| event.get(name)),
+                _ => {}
             }
             return None;
         }
@@ -284,11 +308,15 @@ impl Checker {
     fn add(&mut self, fingerprint: u64, kept: Arc<Kept>) -> usize {
         let (registry, first) = (&kept.registry, self.rules.len());
         for rule in &registry.rules {
-            self.rules.push(CheckedRule::new(registry, fingerprint, rule));
             self.states.push(match rule.form {
                 RuleForm::Comes { .. } => State::Waiting(Waiting::default()),
                 RuleForm::Never { .. } | RuleForm::AtMost { .. } => State::Open(OpenSpans::default()),
             });
+            let mut rule = CheckedRule::new(registry, fingerprint, rule);
+            if self.is_unlimited {
+                rule.limit = LimitOf::None;
+            }
+            self.rules.push(rule);
         }
         let followed = self.followed.as_ref();
         let roles = roles(registry, |event| followed.is_none_or(|followed| followed(registry, event)));
@@ -352,7 +380,9 @@ impl Checker {
         if let Some((key, first, how)) = result {
             let rule = &self.rules[index];
             let was_off = was_off(&self.switches, &self.registries, rule, session, first.ns, at.ns);
-            found.push(Broken { rule: index, session, key, first, second: Some(at), how, was_off });
+            let was_left_out = was_left_out(&self.switches, &self.registries, rule, session, at.ns);
+            let second = Some(at);
+            found.push(Broken { rule: index, session, key, first, second, how, was_off, was_left_out });
         }
     }
 
@@ -416,4 +446,25 @@ fn was_off(
         let event = (session, (index, rule.explaining));
         switches.was_off(event, &of.kept.registry, from_ns, until_ns)
     })
+}
+
+/// Returns true if a limit may have left out the event that explains a broken rule, before a time.
+fn was_left_out(
+    switches: &Switches,
+    registries: &[OfRegistry],
+    rule: &CheckedRule,
+    session: u64,
+    until_ns: i64,
+) -> bool {
+    match rule.limit {
+        LimitOf::None => false,
+        LimitOf::Sample => true,
+        LimitOf::Rate => {
+            let found = registries.iter().find(|of| of.fingerprint == rule.fingerprint);
+            found.is_some_and(|of| {
+                let event = &of.kept.registry.events[rule.explaining].name;
+                switches.was_left_out(session, &rule.registry, event, until_ns)
+            })
+        }
+    }
 }

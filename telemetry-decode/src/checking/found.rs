@@ -38,6 +38,8 @@ pub struct Broken {
     pub how: How,
     /// True if an event that may explain it was switched off meanwhile.
     pub was_off: bool,
+    /// True if such an event may have been left out by a limit of the registry.
+    pub was_left_out: bool,
 }
 
 /// How a rule is broken.
@@ -72,14 +74,14 @@ impl How {
 }
 
 impl Broken {
-    /// Returns true if no missing event and no switch can explain it. Otherwise the rule is not
+    /// Returns true if no missing event, no switch and no limit can explain it. Otherwise the rule is not
     /// decided.
     pub fn is_certain(&self, rule: &CheckedRule, gaps: &Gaps) -> bool {
         let until = self.second.map_or(u64::MAX, |second| second.ticks);
         // What is missing may have been on any thread, unless the rule or the span is of one.
         let thread = rule.is_of_thread.then_some(self.first.thread);
         let kind = (self.session, rule.fingerprint, rule.explaining_kind);
-        !self.was_off && gaps.are_none(kind, thread, self.first.ticks, until)
+        !self.was_off && !self.was_left_out && gaps.are_none(kind, thread, self.first.ticks, until)
     }
 
     /// Returns what happened, in a sentence without a period.

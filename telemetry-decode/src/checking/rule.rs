@@ -1,6 +1,6 @@
 //! A rule of a registry, with what a check counts of it.
 
-use telemetry_schema::{CounterPer, EventRule, Param, Registry, RuleForm};
+use telemetry_schema::{CounterPer, Event, EventRule, Limit, Param, Registry, RuleForm};
 
 /// A rule of a registry, and its counts so far.
 #[derive(Debug)]
@@ -30,6 +30,39 @@ pub struct CheckedRule {
     pub(crate) explaining: usize,
     /// True if that event must be of the same thread.
     pub(crate) is_of_thread: bool,
+    /// How that event is limited.
+    pub(crate) limit: LimitOf,
+}
+
+/// How the event is limited that explains a broken rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LimitOf {
+    /// Not at all, or it is recorded whenever the first event of the rule is.
+    None,
+    /// It may be left out, and the stream tells since when.
+    Rate,
+    /// It may be left out at any time.
+    Sample,
+}
+
+impl LimitOf {
+    /// `key` is the parameter whose value the first event and the other one share.
+    fn new(first: &Event, explaining: &Event, key: Option<&str>) -> LimitOf {
+        let sampled_by = |event: &Event| match event.limit {
+            Some(Limit::Sample { one_in, by: Some(by) }) => {
+                event.params.get(by).map(|by| (one_in, by.name.clone()))
+            }
+            _ => None,
+        };
+        match explaining.limit {
+            None => LimitOf::None,
+            Some(Limit::Rate { .. }) => LimitOf::Rate,
+            Some(Limit::Sample { .. }) => match (sampled_by(first), sampled_by(explaining)) {
+                (Some(first), Some(other)) if first == other && key == Some(&*first.1) => LimitOf::None,
+                _ => LimitOf::Sample,
+            },
+        }
+    }
 }
 
 impl CheckedRule {
@@ -46,6 +79,7 @@ impl CheckedRule {
                 (span.begin, span.begin, span.end, Some(span))
             }
         };
+        let key = span.map_or(rule.by.as_deref(), |span| span.key.as_deref());
         let by = rule
             .by
             .as_ref()
@@ -63,6 +97,7 @@ impl CheckedRule {
             explaining_kind: registry.kind_of(&registry.events[explaining]).bit,
             explaining,
             is_of_thread,
+            limit: LimitOf::new(&registry.events[first], &registry.events[explaining], key),
         }
     }
 

@@ -7,7 +7,8 @@ use telemetry_schema::{Registry, control};
 
 use crate::values::value::Value;
 
-/// The most changes that are remembered. Beyond it, no event counts as switched off.
+/// The most changes that are remembered, and the most events that limits left out. Beyond it, no
+/// event counts as switched off or left out.
 const MAX_CHANGES: usize = 1_000;
 
 /// Registry and event as the caller numbers them, and a word.
@@ -19,6 +20,8 @@ pub(super) struct Switches {
     /// By session, in the order of time.
     changes: HashMap<u64, Vec<Change>>,
     count: usize,
+    /// When a limit first left out an event: by session, registry and event.
+    left_out: HashMap<(u64, Box<str>, Box<str>), i64>,
     /// Events that occurred: session, and registry and event as the caller numbers them.
     seen: HashSet<(u64, (usize, usize))>,
     /// By event and word, if the word names the event. To find that out takes a while.
@@ -52,6 +55,31 @@ impl Switches {
             let place = changes.partition_point(|change| change.ns <= ns);
             changes.insert(place, Change { ns, word: word.into(), is_on: adds == (action == "Set") });
         }
+    }
+
+    /// Takes the values of an event `EventsLeftOut`.
+    pub(super) fn note_left_out<'v>(
+        &mut self,
+        session: u64,
+        ns: i64,
+        value: impl Fn(&str) -> Option<Value<'v>>,
+    ) {
+        let text = |name| match value(name) {
+            Some(Value::String(text)) => Some(Box::from(String::from_utf8_lossy(text.0))),
+            _ => None,
+        };
+        let (Some(registry), Some(event)) = (text("registry"), text("event")) else { return };
+        let key = (session, registry, event);
+        if self.left_out.len() < MAX_CHANGES || self.left_out.contains_key(&key) {
+            let first = self.left_out.entry(key).or_insert(ns);
+            *first = ns.min(*first);
+        }
+    }
+
+    /// Returns true if a limit has left out events of a type before a time.
+    pub(super) fn was_left_out(&self, session: u64, registry: &str, event: &str, until_ns: i64) -> bool {
+        let first = self.left_out.get(&(session, registry.into(), event.into()));
+        first.is_some_and(|&ns| ns <= until_ns)
     }
 
     /// Notes that an event occurred.

@@ -2,7 +2,8 @@
 
 use super::decoder::Decoder;
 use crate::lanes::lane::{Lane, LaneKey};
-use crate::report::completeness::{Completeness, Gap};
+use crate::report::completeness::{Completeness, Gap, LeftOutReport};
+use crate::sessions::session::Session;
 
 impl Decoder {
     /// Returns the completeness so far.
@@ -32,6 +33,7 @@ impl Decoder {
                 as u64,
             unreadable: self.state.all_unreadable(),
             unmatched: self.unmatched(),
+            left_out: self.left_out(),
         }
     }
 
@@ -52,6 +54,15 @@ impl Decoder {
             gaps.map(gap).collect::<Vec<_>>()
         };
         self.lanes.iter().flat_map(of_lane).collect()
+    }
+
+    fn left_out(&self) -> Vec<LeftOutReport> {
+        let of_session = |session: &Session| {
+            let id = session.id;
+            let report = |(registry, event, events)| LeftOutReport { session: id, registry, event, events };
+            session.left_out.all().map(report).collect::<Vec<_>>()
+        };
+        self.state.sessions.iter().flat_map(of_session).collect()
     }
 
     /// Returns for each session the number of events that its sync blocks count and no lane

@@ -232,9 +232,10 @@ impl StreamState {
         }
     }
 
-    /// Returns true if a lane has events that give names.
+    /// Returns true if a lane has events that give names, or that tell what limits left out.
     pub(crate) fn has_names(&self, registry: u64, kind: u8) -> bool {
-        self.registry(registry).is_some_and(|index| self.registries[index].namings.has_kind(kind))
+        let Some(known) = self.registry(registry).map(|index| &self.registries[index]) else { return false };
+        known.namings.has_kind(kind) || known.left_out.is_some_and(|places| places.kind == kind)
     }
 
     /// Takes the names of a part of a lane that [`StreamState::has_names`].
@@ -242,9 +243,9 @@ impl StreamState {
         let session = self.session(header);
         let Some(registry) = self.registry(header.registry) else { return };
         let Ok((header, payload)) = unpack(header, payload) else { return };
-        let (registry, labels) = (&self.registries[registry], &mut self.sessions[session].labels);
+        let (registry, session) = (&self.registries[registry], &mut self.sessions[session]);
         let reader = self.name_lanes.entry(lane).or_default();
-        reader.read(registry, &header, &payload, labels, &mut self.name_room);
+        reader.read(registry, &header, &payload, session, &mut self.name_room);
     }
 
     /// Adds a registry from the caller, unless one with its fingerprint is known. Returns the

@@ -8,6 +8,7 @@ use crate::registry::condition::Test;
 use crate::registry::filter::{Filter, Selector};
 use crate::registry::namings::Namings;
 use crate::registry::plan::Plan;
+use crate::sessions::left_out::Places;
 
 /// A registry for decoding events.
 #[derive(Debug, Clone)]
@@ -20,6 +21,8 @@ pub struct KnownRegistry {
     /// Byte offset of its block; none for one from the caller.
     pub at: Option<u64>,
     pub(crate) namings: Namings,
+    /// The event that tells what limits left out, of the runtime's own registry.
+    pub(crate) left_out: Option<Places>,
     pub(crate) plan: Plan,
     pub(crate) wanted: Wanted,
     /// The condition of the filter.
@@ -50,7 +53,9 @@ impl KnownRegistry {
         if let Some(test) = &test {
             wanted.narrow(&registry, &**test);
         }
-        KnownRegistry { fingerprint, registry, at, namings, plan, wanted, test, kept: OnceLock::new() }
+        let left_out = Places::of(&registry);
+        let kept = OnceLock::new();
+        KnownRegistry { fingerprint, registry, at, namings, left_out, plan, wanted, test, kept }
     }
 
     /// Returns the parts for events with memory of their own. The first call copies them.

@@ -57,6 +57,23 @@ pub struct Completeness {
     pub unreadable: Vec<(u64, String)>,
     /// What the filter names and the stream does not have.
     pub unmatched: Vec<Unmatched>,
+    /// What limits of the registries left out, whatever the filter. The stream was never meant to
+    /// have these events, so they are not a loss.
+    pub left_out: Vec<LeftOutReport>,
+}
+
+/// The number of events of a type that a limit of the registry left out, as far as the stream tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOutReport {
+    /// Session id.
+    pub session: u64,
+    /// The name of the registry.
+    pub registry: String,
+    /// The name of the event.
+    pub event: String,
+    /// How many of them, in all threads.
+    pub events: u64,
 }
 
 /// A name of the filter that matches nothing in the stream, or names that exclude each other.
@@ -355,6 +372,11 @@ impl Completeness {
     pub fn missing(&self) -> u64 {
         let of_lanes = self.lanes.iter().map(|lane| lane.missing);
         of_lanes.chain(self.unaccounted.iter().map(|(_, events)| *events)).fold(0, u64::saturating_add)
+    }
+
+    /// Returns the number of events that limits left out.
+    pub fn left_out(&self) -> u64 {
+        self.left_out.iter().map(|report| report.events).fold(0, u64::saturating_add)
     }
 
     /// Returns the number of excluded events of all lanes.

@@ -46,6 +46,9 @@ impl fmt::Display for Completeness {
         if self.excluded() > 0 {
             write!(f, "\n  excluded: {} of kinds that were not output", Count(self.excluded(), "event"))?;
         }
+        if self.left_out() > 0 {
+            write!(f, "\n  left out by limits: {}", Count(self.left_out(), "event"))?;
+        }
         if self.filtered() > 0 {
             write!(f, "\n  filtered out: {}", Count(self.filtered(), "event"))?;
         }

@@ -6,6 +6,7 @@ pub(crate) mod clock;
 pub(crate) mod fact;
 pub(crate) mod facts;
 pub(crate) mod labels;
+pub(crate) mod left_out;
 pub(crate) mod marks;
 pub(crate) mod session;
 pub(crate) mod texts;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::sessions::clock::Clock;
 use crate::sessions::facts::Facts;
 use crate::sessions::labels::Labels;
+use crate::sessions::left_out::LeftOut;
 use crate::sessions::threads::Threads;
 
 /// One run of one process.
@@ -21,6 +22,8 @@ pub struct Session {
     /// Its labels. For a pipe in stream order, those so far; none if only headers are read;
     /// otherwise all.
     pub labels: Labels,
+    /// What limits left out, as far as it was read.
+    pub(crate) left_out: LeftOut,
     /// False if no session block was found. Then its facts are missing, and time counts from the
     /// first block.
     pub declared: bool,
@@ -35,8 +38,8 @@ impl Session {
     /// Creates a declared session without threads and labels, which has not ended.
     #[must_use]
     pub fn new(id: u64, facts: Facts, clock: Clock) -> Session {
-        let (threads, labels) = (Threads::default(), Labels::default());
-        Session { id, facts, clock, threads, labels, declared: true, ended: false }
+        let (threads, labels, left_out) = (Threads::default(), Labels::default(), LeftOut::default());
+        Session { id, facts, clock, threads, labels, left_out, declared: true, ended: false }
     }
 
     /// Returns true if the session is from a log whose format has no end mark.

@@ -5,8 +5,10 @@ use quote::quote;
 use syn::Ident;
 use telemetry_schema::{Event, Registry, Slots};
 
+use crate::output::limits::Limited;
 use crate::output::messages::Heard;
 use crate::parts::c_sorts::{CArgument, c_argument};
+use crate::parts::names::ident;
 use crate::parts::probes::{Caller, probe};
 
 /// An emitter for C.
@@ -18,6 +20,7 @@ pub(crate) struct CEmitter<'e> {
     pub(crate) bit: &'e Literal,
     pub(crate) site: &'e TokenStream,
     pub(crate) heard: Option<&'e Heard>,
+    pub(crate) limited: Option<Limited>,
 }
 
 /// Generates the functions of all emitters. They record as emitters in Rust do: the same fields,
@@ -66,7 +69,7 @@ pub(crate) fn exports<'e>(
 }
 
 fn export(registry: &Registry, slots: &Slots, emitter: &CEmitter<'_>) -> TokenStream {
-    let CEmitter { event, index, name, bit, site, heard } = emitter;
+    let CEmitter { event, index, name, bit, site, heard, limited } = emitter;
     let params = event.params.iter().enumerate();
     let all: Vec<CArgument> =
         params.map(|(at, param)| c_argument(registry, param, bit, slots.number(*index, at))).collect();
@@ -80,7 +83,8 @@ fn export(registry: &Registry, slots: &Slots, emitter: &CEmitter<'_>) -> TokenSt
     let fields = all.iter().rev().fold(quote!(()), |rest, CArgument { field, .. }| quote!((#field, #rest)));
     let symbol = registry.emitter_symbol(event);
     let always = event.always;
-    let [long, posted] = ["long", "posted"].map(|part| quote::format_ident!("__{part}_{name}"));
+    let [long, posted, after] =
+        ["long", "posted", "limited"].map(|part| quote::format_ident!("__{part}_{name}"));
     let record = quote! {
         let is_recorded = {
             #(#binds)*
@@ -90,6 +94,22 @@ fn export(registry: &Registry, slots: &Slots, emitter: &CEmitter<'_>) -> TokenSt
             Self::#long(#(#names),*);
         }
     };
+    // The first argument of a parameter has its name.
+    let params: Vec<Ident> = event.params.iter().map(|param| ident(&param.name)).collect();
+    let test = limited.map(|limited| limited.test(&params, &quote!(Self::#after(#(#names),*))));
+    let admits = limited.map(|limited| limited.admits(&params));
+    let and_admits = admits.as_ref().map(|admits| quote!(&& #admits));
+    let without_credit = limited.filter(|limited| limited.has_credits()).map(|_| {
+        quote! {
+            #[cold]
+            #[inline(never)]
+            unsafe fn #after(#(#arguments),*) {
+                if #admits {
+                    #record
+                }
+            }
+        }
+    });
     let first = heard.map(|Heard { channel, .. }| {
         quote! {
             if channels::#channel.is_wanted() {
@@ -103,7 +123,7 @@ fn export(registry: &Registry, slots: &Slots, emitter: &CEmitter<'_>) -> TokenSt
             #[cold]
             #[inline(never)]
             unsafe fn #posted(#(#arguments),*) {
-                if rt::is_on(#always, &MASK[#bit / 8], #bit) {
+                if rt::is_on(#always, &MASK[#bit / 8], #bit) #and_admits {
                     #record
                 }
                 #(#binds)*
@@ -122,6 +142,7 @@ fn export(registry: &Registry, slots: &Slots, emitter: &CEmitter<'_>) -> TokenSt
             #probe
             #first
             if rt::is_compiled(#always) {
+                #test
                 #record
             }
         }
@@ -132,6 +153,8 @@ fn export(registry: &Registry, slots: &Slots, emitter: &CEmitter<'_>) -> TokenSt
             #(#binds)*
             rt::record_long(&LANES, &REGISTRY, #site, #fields);
         }
+
+        #without_credit
 
         #post
     }

@@ -34,9 +34,9 @@ pub(crate) fn static_name(event: &Event) -> Ident {
     ident(&snake_case(&event.name).to_ascii_uppercase())
 }
 
-/// Generates the counters of a registry.
-pub(crate) fn counters(registry: &Registry, sampled: &[Sampled<'_>]) -> Counters {
-    if sampled.is_empty() {
+/// Generates the counters of a registry, and what its limits need, too.
+pub(crate) fn counters(registry: &Registry, sampled: &[Sampled<'_>], has_limits: bool) -> Counters {
+    if sampled.is_empty() && !has_limits {
         return Counters { statics: None, list: None, exports: None, with: None };
     }
     let statics = sampled.iter().enumerate().map(|(index, counter)| static_(registry, index, counter));
@@ -50,10 +50,12 @@ pub(crate) fn counters(registry: &Registry, sampled: &[Sampled<'_>]) -> Counters
                 static COUNTS: rt::counting::Local = const { rt::counting::Local::new() };
             }
 
-            /// The counters of the registry.
+            /// What each thread counts for the registry.
             pub enum Counted {}
 
             impl rt::counting::Counted for Counted {
+                const COUNTERS: usize = #count;
+
                 #[inline(always)]
                 fn local() -> &'static rt::std::thread::LocalKey<rt::counting::Local> {
                     &COUNTS

@@ -10,6 +10,7 @@ use telemetry_schema::{Clock, Event, Registry, Slots, snake_case};
 use crate::output::c::{CEmitter, exports};
 use crate::output::censuses::censuses;
 use crate::output::counters::{Counters, Sampled, counters};
+use crate::output::limits::{Limited, Limits, limited, limits};
 use crate::output::mapped::{MappedEmitter, mappings};
 use crate::output::messages::{self, Heard};
 use crate::output::registry::definition;
@@ -23,24 +24,36 @@ use crate::parts::sorts::{Argument, argument, delta_in};
 /// Generates the emitters of a registry, for a module at `at`; with `c` those for C, too.
 pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool) -> TokenStream {
     let slots = registry.slots();
-    let used: Vec<Emitter<'_>> = registry
-        .events
-        .iter()
-        .enumerate()
-        .filter(|(_, event)| event.used)
-        .enumerate()
-        .map(|(bit, (index, event))| Emitter::new(registry, &slots, bit, index, event))
-        .collect();
+    let used = || registry.events.iter().enumerate().filter(|(_, event)| event.used);
+    let limited = limited(used().map(|(_, event)| event));
+    let used = used().zip(limited).enumerate();
+    let used: Vec<Emitter<'_>> =
+        used.map(|(bit, (event, limited))| Emitter::new(registry, &slots, bit, event, limited)).collect();
+    let has_limits = used.iter().any(|emitter| emitter.limited.is_some());
+    let with_limit = used.iter().filter(|emitter| emitter.limited.is_some());
+    let Limits { statics: limit_statics, with: with_limits } =
+        limits(with_limit.map(|emitter| (emitter.event, &emitter.bit)));
     // The program counts, and the runtime emits the samples.
     let (counted, emitted): (Vec<&Emitter<'_>>, Vec<&Emitter<'_>>) =
         used.iter().partition(|emitter| emitter.event.counter.is_some());
     let sampled: Vec<Sampled<'_>> = counted.iter().filter_map(|emitter| emitter.for_counter()).collect();
     let Counters { statics: counter_statics, list: counter_list, exports: counter_exports, with } =
-        counters(registry, &sampled);
+        counters(registry, &sampled, has_limits);
     let macros = emitted.iter().map(|emitter| macro_(registry, at, emitter));
     let typed = emitted.iter().map(|emitter| typed(emitter));
     let records = used.iter().map(|emitter| record(registry, emitter));
     let longs = used.iter().map(long);
+    let limiteds: Vec<TokenStream> = used.iter().filter_map(without_credit).collect();
+    let limiteds = (!limiteds.is_empty()).then(|| {
+        quote! {
+            /// Emitters of a thread that has no credit for the event.
+            enum limited {}
+
+            impl limited {
+                #(#limiteds)*
+            }
+        }
+    });
     let heards: Vec<TokenStream> = used.iter().filter_map(heard).collect();
     let heards = (!heards.is_empty()).then(|| {
         quote! {
@@ -53,7 +66,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
         }
     });
     let parameters = parameters(&used);
-    let statics = statics(registry, &slots, &used, with, c);
+    let with = quote!(#with #with_limits);
+    let statics = statics(registry, &slots, &used, &with, c);
     let for_scopes: Vec<_> = emitted.iter().map(|emitter| emitter.for_scope()).collect();
     let Scopes { macros: scopes, begins } = scopes::scopes(registry, at, &for_scopes);
     let censuses = censuses(registry, at, &for_scopes);
@@ -92,6 +106,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
 
             #counter_list
 
+            #limit_statics
+
             #parameters
 
             /// The typed halves of the emitters.
@@ -114,6 +130,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
             impl long {
                 #(#longs)*
             }
+
+            #limiteds
 
             #heards
 
@@ -146,10 +164,17 @@ struct Emitter<'r> {
     fields: TokenStream,
     /// Its part in a message.
     heard: Option<Heard>,
+    limited: Option<Limited>,
 }
 
 impl<'r> Emitter<'r> {
-    fn new(registry: &'r Registry, slots: &Slots, bit: usize, index: usize, event: &'r Event) -> Self {
+    fn new(
+        registry: &'r Registry,
+        slots: &Slots,
+        bit: usize,
+        (index, event): (usize, &'r Event),
+        limited: Option<Limited>,
+    ) -> Self {
         let arguments: Vec<Argument> = event
             .params
             .iter()
@@ -171,6 +196,7 @@ impl<'r> Emitter<'r> {
             fields,
             bit,
             heard: messages::heard(registry, index),
+            limited,
         }
     }
 
@@ -180,8 +206,8 @@ impl<'r> Emitter<'r> {
     }
 
     fn for_c(&self) -> CEmitter<'_> {
-        let Emitter { event, index, name, bit, site, heard, .. } = self;
-        CEmitter { event, index: *index, name, bit, site, heard: heard.as_ref() }
+        let Emitter { event, index, name, bit, site, heard, limited, .. } = self;
+        CEmitter { event, index: *index, name, bit, site, heard: heard.as_ref(), limited: *limited }
     }
 
     fn for_counter(&self) -> Option<Sampled<'_>> {
@@ -263,11 +289,19 @@ fn record(registry: &Registry, emitter: &Emitter<'_>) -> TokenStream {
         ),
     };
     let probe = probe(registry, emitter.event, Caller::Rust);
+    let limit = emitter.limited.map(|limited| {
+        let test = limited.test(params, &quote!(limited::#name(#(#params),*)));
+        match emitter.heard {
+            None => test,
+            Some(_) => quote!(if rt::is_compiled(#always) { #test }),
+        }
+    });
     quote! {
         #[inline(never)]
         fn #name(#(#params: #types),*) {
             #probe
             #first
+            #limit
             if #is_compiled !rt::record(&LANES, #site, #fields) {
                 long::#name(#(#params),*);
             }
@@ -279,17 +313,35 @@ fn record(registry: &Registry, emitter: &Emitter<'_>) -> TokenStream {
 fn heard(emitter: &Emitter<'_>) -> Option<TokenStream> {
     let Emitter { event, name, bit, params, arguments, site, fields, heard, .. } = emitter;
     let Heard { post, .. } = heard.as_ref()?;
+    let admits = emitter.limited.map(|limited| limited.admits(params)).map(|admits| quote!(&& #admits));
     let (types, always) = (arguments.iter().map(|argument| &argument.record_ty), event.always);
     Some(quote! {
         #[cold]
         #[inline(never)]
         fn #name(#(#params: #types),*) {
             if rt::is_on(#always, &MASK[#bit / 8], #bit)
+                #admits
                 && !rt::record(&LANES, #site, #fields)
             {
                 long::#name(#(#params),*);
             }
             #post
+        }
+    })
+}
+
+/// Generates the emission of a thread that has no credit: it may get some, and then records.
+fn without_credit(emitter: &Emitter<'_>) -> Option<TokenStream> {
+    let Emitter { name, params, arguments, site, fields, limited, .. } = emitter;
+    let admits = limited.filter(|limited| limited.has_credits())?.admits(params);
+    let types = arguments.iter().map(|argument| &argument.record_ty);
+    Some(quote! {
+        #[cold]
+        #[inline(never)]
+        fn #name(#(#params: #types),*) {
+            if #admits && !rt::record(&LANES, #site, #fields) {
+                long::#name(#(#params),*);
+            }
         }
     })
 }
@@ -311,7 +363,7 @@ fn statics(
     registry: &Registry,
     slots: &Slots,
     used: &[Emitter<'_>],
-    counters: Option<TokenStream>,
+    counters: &TokenStream,
     c: bool,
 ) -> TokenStream {
     let (definition, doc) = (definition(registry, slots), docs::sentence(&registry.doc));

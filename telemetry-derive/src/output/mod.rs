@@ -9,6 +9,7 @@ mod counters;
 mod decode;
 mod emit;
 mod fallback;
+mod limits;
 mod mapped;
 mod messages;
 pub(crate) mod module;

@@ -1,4 +1,4 @@
-//! The cells of a thread for the counters of one registry: one number for each counter.
+//! The cells of a thread for one registry: a number for each counter, and some for each limit.
 //!
 //! Only the thread writes its cells, while any thread may read them. Their memory is never freed,
 //! so a reader needs no lock. When a thread ends, another one takes its cells over. It goes on from
@@ -9,10 +9,16 @@ use core::cell::Cell;
 use core::mem::size_of;
 use core::ptr::{null, null_mut};
 
+use crate::count::limit::WORDS;
 use crate::memory::block::PAGE;
 use crate::memory::registry::Registry;
 use crate::sys;
 use crate::sys::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// Returns the number of words behind the head of the cells.
+fn words(registry: &Registry) -> usize {
+    registry.counters().len() + WORDS * registry.limits().len()
+}
 
 /// The head of the cells; the numbers are behind it.
 #[repr(C)]
@@ -26,6 +32,16 @@ pub(crate) struct Cells {
     /// The other cells of the same thread. Only the thread uses this and the next field.
     pub(crate) of_thread: Cell<*const Cells>,
     pub(crate) local: Cell<*const Local>,
+}
+
+/// The words of an event with a limit.
+struct OfLimit {
+    /// Events that were left out. Only the thread adds to it.
+    left_out: &'static AtomicU64,
+    /// How many of them were told.
+    told: &'static AtomicU64,
+    /// 1 if the thread has told the first of them itself.
+    noticed: &'static AtomicU64,
 }
 
 /// No thread counts here.
@@ -68,7 +84,7 @@ impl Local {
 impl Cells {
     /// Makes cells for a registry, taken by no thread. Does not allocate.
     pub(crate) fn make(registry: &'static Registry) -> Option<&'static Cells> {
-        let len = size_of::<Cells>() + size_of::<u64>() * registry.counters().len();
+        let len = size_of::<Cells>() + size_of::<u64>() * words(registry);
         let at = sys::map(len.next_multiple_of(PAGE))?.cast::<Cells>();
         // SAFETY: the memory is new, a page begins with it, and it is never unmapped. The numbers
         // behind the head are zeros, which are valid.
@@ -92,6 +108,53 @@ impl Cells {
         unsafe { core::slice::from_raw_parts(first, self.registry.counters().len()) }
     }
 
+    /// Returns what the thread knows of an event with a limit.
+    fn of_limit(&self, limit: usize) -> OfLimit {
+        let first = core::ptr::from_ref(self).wrapping_add(1).cast::<AtomicU64>();
+        // SAFETY: as in `numbers`: the words of limits are behind those of counters.
+        let all = unsafe { core::slice::from_raw_parts(first, words(self.registry)) };
+        let own = &all[self.registry.counters().len() + WORDS * limit..][..WORDS];
+        OfLimit { left_out: &own[0], told: &own[1], noticed: &own[2] }
+    }
+
+    /// Returns the number of events with a limit that were left out here.
+    pub(crate) fn left_out(&self, limit: usize) -> u64 {
+        self.of_limit(limit).left_out.load(Ordering::Relaxed)
+    }
+
+    /// Returns what is still to be told of an event with a limit, which the caller must tell.
+    pub(crate) fn untold(&self, limit: usize) -> u64 {
+        let OfLimit { left_out, told, noticed } = self.of_limit(limit);
+        noticed.store(0, Ordering::Relaxed);
+        let left_out = left_out.load(Ordering::Relaxed);
+        // The thread may take one of them at the same time, see `first_untold`.
+        left_out.saturating_sub(told.fetch_max(left_out, Ordering::Relaxed))
+    }
+
+    /// Returns true if this is the first event since `untold` that is left out. The thread must
+    /// tell one then.
+    pub(crate) fn is_first_untold(&self, limit: usize) -> bool {
+        let OfLimit { left_out, told, noticed } = self.of_limit(limit);
+        let left_out = left_out.load(Ordering::Relaxed);
+        let one_more = |told: u64| (told < left_out).then_some(told + 1);
+        noticed.swap(1, Ordering::Relaxed) == 0
+            && told.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
+
+    /// Returns true if something is still to be told.
+    pub(crate) fn is_untold(&self, limit: usize) -> bool {
+        let OfLimit { left_out, told, .. } = self.of_limit(limit);
+        left_out.load(Ordering::Relaxed) > told.load(Ordering::Relaxed)
+    }
+
+    /// Forgets what was left out, in the child of a fork.
+    pub(crate) fn forget_left_out(&self) {
+        for limit in 0..self.registry.limits().len() {
+            let OfLimit { left_out, told, noticed } = self.of_limit(limit);
+            [left_out, told, noticed].iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        }
+    }
+
     /// Gives the cells back. What each thread counts for itself begins again at 0.
     pub(crate) fn free(&self) {
         for (number, def) in self.numbers().iter().zip(self.registry.counters()) {
@@ -101,4 +164,22 @@ impl Cells {
         }
         self.state.store(FREE, Ordering::Release);
     }
+}
+
+/// Adds to a number that only this thread writes. A signal handler of the thread may add to it, so
+/// it is one instruction; other threads only read, so the bus need not be locked.
+#[inline(always)]
+pub(crate) fn bump(own: &AtomicU64, number: u64) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: the instruction adds to eight aligned bytes, which the reference covers.
+    unsafe {
+        core::arch::asm!(
+            "add qword ptr [{own}], {number}",
+            own = in(reg) own.as_ptr(),
+            number = in(reg) number,
+            options(nostack),
+        );
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    own.fetch_add(number, Ordering::Relaxed);
 }

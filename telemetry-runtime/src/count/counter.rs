@@ -7,7 +7,7 @@ use core::fmt::{self, Debug, Formatter};
 use core::marker::PhantomData;
 use std::thread::LocalKey;
 
-use crate::count::cells::Local;
+use crate::count::cells::{Local, bump};
 use crate::count::list;
 use crate::memory::registry::Registry;
 use crate::sys::atomic::{AtomicU64, Ordering};
@@ -15,6 +15,8 @@ use crate::sys::atomic::{AtomicU64, Ordering};
 /// The counters of a registry, as generated code describes them.
 #[doc(hidden)]
 pub trait Counted: 'static {
+    /// The number of the registry's counters.
+    const COUNTERS: usize;
     /// Returns the thread-local of the cells.
     fn local() -> &'static LocalKey<Local>;
     /// Returns the registry.
@@ -155,22 +157,4 @@ fn value<C: Counted, const INDEX: usize, const PER_THREAD: bool>(base: &AtomicU6
     } else {
         list::counted(C::registry(), INDEX).wrapping_add(base.load(Ordering::Relaxed))
     }
-}
-
-/// Adds to a number that only this thread writes. A signal handler of the thread may add to it, so
-/// it is one instruction; other threads only read, so the bus need not be locked.
-#[inline(always)]
-fn bump(own: &AtomicU64, number: u64) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: the instruction adds to eight aligned bytes, which the reference covers.
-    unsafe {
-        core::arch::asm!(
-            "add qword ptr [{own}], {number}",
-            own = in(reg) own.as_ptr(),
-            number = in(reg) number,
-            options(nostack),
-        );
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    own.fetch_add(number, Ordering::Relaxed);
 }

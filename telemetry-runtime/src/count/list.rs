@@ -4,15 +4,17 @@
 use core::cell::Cell;
 use core::ptr::{from_ref, null, null_mut};
 use std::thread::LocalKey;
+use std::time::Duration;
 
 use crate::control::switches::{self as control, Listed};
 use crate::count::cells::{Cells, ENDED, FREE, Local, TAKEN};
 use crate::emit::thread;
-use crate::memory::registry::Registry;
+use crate::memory::registry::{self, Registry};
 use crate::model::counter_def::CounterDef;
+use crate::model::limit_def::LeftOut;
 use crate::run::state;
 use crate::sys;
-use crate::sys::atomic::{AtomicPtr, Ordering};
+use crate::sys::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// The cells that were made last.
 static LAST: AtomicPtr<Cells> = AtomicPtr::new(null_mut());
@@ -72,8 +74,84 @@ fn make(registry: &'static Registry) -> Option<&'static Cells> {
     Some(cells)
 }
 
+/// Tells the first event that the thread leaves out since [`tell_left_out`].
+pub(crate) fn notice(registry: &'static Registry, limit: usize) {
+    if let Some(cells) = own_cells().find(|cells| core::ptr::eq(cells.registry, registry)) {
+        telling(|| {
+            if cells.is_first_untold(limit) {
+                tell(registry, limit, cells.thread.load(Ordering::Relaxed), 1);
+            }
+        });
+    }
+}
+
+/// Number of threads that are about to tell what they found untold.
+static TELLING: AtomicU32 = AtomicU32::new(0);
+
+/// How long the end of the process waits for them. A signal handler that interrupted one of them
+/// may end the process.
+const TELL_TIMEOUT: Duration = Duration::from_secs(1);
+
+fn telling(tell: impl FnOnce()) {
+    TELLING.fetch_add(1, Ordering::SeqCst);
+    tell();
+    TELLING.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Waits until all is recorded that other threads have found untold, at the end of the process.
+/// They may have been joined: a thread tells after its closure has returned.
+pub(crate) fn finish_telling() {
+    sys::wait(TELL_TIMEOUT, || TELLING.load(Ordering::SeqCst) == 0);
+}
+
+/// Tells what all threads have left out since the last time.
+pub(crate) fn tell_left_out() {
+    telling(|| {
+        for registry in registry::all() {
+            for (limit, def) in registry.limits().iter().enumerate() {
+                let strays = def.strays.load(Ordering::Relaxed);
+                let untold = strays.saturating_sub(def.told.fetch_max(strays, Ordering::Relaxed));
+                tell(registry, limit, 0, untold);
+            }
+        }
+        all().for_each(tell_cells);
+    });
+}
+
+/// Returns true if a thread has left out events that were not told.
+pub(crate) fn is_untold() -> bool {
+    let is_untold = |cells: &Cells| (0..cells.registry.limits().len()).any(|limit| cells.is_untold(limit));
+    all().any(is_untold)
+}
+
+fn tell_cells(cells: &'static Cells) {
+    for limit in 0..cells.registry.limits().len() {
+        tell(cells.registry, limit, cells.thread.load(Ordering::Relaxed), cells.untold(limit));
+    }
+}
+
+fn tell(registry: &'static Registry, limit: usize, thread: u64, left_out: u64) {
+    if left_out == 0 {
+        return;
+    }
+    let def = &registry.limits()[limit];
+    let of_threads = all().filter(|cells| core::ptr::eq(cells.registry, registry));
+    let so_far =
+        of_threads.fold(def.strays.load(Ordering::Relaxed), |sum, cells| sum + cells.left_out(limit));
+    (def.tell)(&LeftOut { registry: registry.name(), event: def.name, thread, left_out, so_far });
+}
+
+/// Returns the cells of the calling thread.
+fn own_cells() -> impl Iterator<Item = &'static Cells> {
+    // SAFETY: cells are never freed.
+    let get = |cells: *const Cells| unsafe { cells.as_ref() };
+    let first = OWN.with(|own| own.first.get());
+    core::iter::successors(get(first), move |cells: &&'static Cells| get(cells.of_thread.get()))
+}
+
 /// Gives the cells of the thread back, at its end.
 fn release() {
+    telling(|| own_cells().for_each(tell_cells));
     each_own(|cells| {
         let counters = cells.registry.counters();
         let is_sampled = state::sample_interval().is_some()
@@ -103,9 +181,14 @@ fn each_own(with: impl Fn(&'static Cells)) {
 /// Frees all cells, in the child of a fork. The other threads do not exist there, and its only
 /// thread takes cells again when it counts.
 pub(crate) fn reset_in_child() {
+    TELLING.store(0, Ordering::Relaxed);
     OWN.with(|own| own.begins.set(false));
     each_own(Cells::free);
     all().filter(|cells| cells.state.load(Ordering::Relaxed) != FREE).for_each(Cells::free);
+    all().for_each(Cells::forget_left_out);
+    for def in registry::all().flat_map(Registry::limits) {
+        [&def.strays, &def.told].iter().for_each(|number| number.store(0, Ordering::Relaxed));
+    }
 }
 
 /// Returns the cells of all threads and registries.

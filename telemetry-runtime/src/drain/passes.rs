@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::control::switches as control;
+use crate::count::list;
 use crate::drain::outputs::{Outputs, Snapshot};
 use crate::drain::selection::Selection;
 use crate::own::registry as own;
@@ -41,6 +42,9 @@ pub struct SinkId(u32);
 ///
 /// Not for signal handlers: it takes a lock and allocates.
 pub fn flush() -> bool {
+    if state::is_running() {
+        list::tell_left_out();
+    }
     yield_to_forks();
     match lock(PASS_TIMEOUT) {
         Some(mut outputs) => outputs.pass(true),

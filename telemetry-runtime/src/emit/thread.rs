@@ -216,12 +216,13 @@ pub(crate) fn reset_in_child() -> bool {
 unsafe extern "C" fn on_exit(_: *mut core::ffi::c_void) {
     THREAD.with(|thread| {
         thread.has_ended.set(true);
+        // First: it may emit, as an event of this thread.
+        if let Some(at_end) = thread.at_end.take() {
+            at_end();
+        }
         thread.identity.set(None);
         if let Some(hooks) = HOOKS.get() {
             (hooks.end)();
-        }
-        if let Some(at_end) = thread.at_end.take() {
-            at_end();
         }
         let mut next = thread.first.replace(null());
         // SAFETY: links and lanes are thread-locals without destructors. Their memory lasts until

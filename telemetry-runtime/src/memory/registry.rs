@@ -5,6 +5,7 @@ use core::ptr::null_mut;
 use crate::memory::block::Block;
 use crate::model::channel::AnyChannel;
 use crate::model::counter_def::CounterDef;
+use crate::model::limit_def::LimitDef;
 use crate::model::registry_def::RegistryDef;
 use crate::run::clock;
 use crate::run::upcalls::Upcalls;
@@ -19,6 +20,7 @@ pub struct Registry {
     upcalls: &'static Upcalls,
     messages: &'static [&'static dyn AnyChannel],
     counters: &'static [CounterDef],
+    limits: &'static [LimitDef],
     listed: AtomicBool,
     /// True if the events that are on have been changed since.
     changed: AtomicBool,
@@ -109,6 +111,7 @@ impl Registry {
             upcalls,
             messages: &[],
             counters: &[],
+            limits: &[],
             listed: AtomicBool::new(false),
             changed: AtomicBool::new(false),
             next: AtomicPtr::new(null_mut()),
@@ -130,6 +133,17 @@ impl Registry {
     #[doc(hidden)]
     pub const fn with_counters(self, counters: &'static [CounterDef]) -> Self {
         Registry { counters, ..self }
+    }
+
+    /// Returns the registry with the limits of its events.
+    #[doc(hidden)]
+    pub const fn with_limits(self, limits: &'static [LimitDef]) -> Self {
+        Registry { limits, ..self }
+    }
+
+    /// Returns the limits of the registry's events.
+    pub(crate) fn limits(&self) -> &'static [LimitDef] {
+        self.limits
     }
 
     /// Returns the registry's counters.

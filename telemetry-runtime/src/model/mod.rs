@@ -8,6 +8,7 @@ pub(crate) mod counter_def;
 pub(crate) mod fields;
 pub(crate) mod flags;
 pub(crate) mod given;
+pub(crate) mod limit_def;
 pub(crate) mod mapped;
 pub(crate) mod message_values;
 pub(crate) mod posted;

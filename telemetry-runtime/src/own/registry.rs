@@ -6,6 +6,7 @@ use telemetry_derive::telemetry_event;
 use telemetry_format::{Label, put};
 
 use crate::memory::registry::Registry;
+use crate::model::limit_def::LeftOut;
 use crate::sys::Usage;
 
 #[telemetry_event("telemetry.toml", crate = "crate", at = "own::registry::events")]
@@ -86,6 +87,13 @@ pub(crate) fn sampled(stack: u32, periods: u32) {
 #[inline(always)]
 pub(crate) fn mark(text: impl FnOnce() -> Label) {
     events::mark!(text());
+}
+
+/// Emits that events of a program were left out.
+#[doc(hidden)]
+pub fn left_out(told: &LeftOut) {
+    let &LeftOut { registry, event, thread, left_out, so_far } = told;
+    events::events_left_out!(registry, event, thread, left_out, so_far);
 }
 
 /// Emits what the process uses: the system's numbers, bytes of the pool in use, lost events.

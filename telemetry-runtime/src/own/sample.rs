@@ -18,8 +18,11 @@ static SAMPLES: AtomicBool = AtomicBool::new(false);
 /// True once the first words were asked for the event about the process.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Emits a sample of each counter that is on, and of the process.
+/// Emits a sample of each counter that is on, and of the process. Tells what limits left out.
 pub(crate) fn sample() {
+    if state::is_running() {
+        list::tell_left_out();
+    }
     if !state::is_running() || SAMPLES.swap(true, Ordering::Acquire) {
         return;
     }
@@ -40,7 +43,7 @@ pub(crate) fn sample() {
 /// Returns true if there is something to sample.
 pub(crate) fn is_wanted() -> bool {
     let is_on = |registry: &Registry| registry.counters().iter().any(|def| registry.is_on(def.event));
-    registry::all().any(is_on) || is_process_on()
+    registry::all().any(is_on) || is_process_on() || list::is_untold()
 }
 
 /// Forgets the thread that emitted samples, in the child of a fork, which does not have it.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use telemetry_format::Notice;
 
 use crate::control::switches as control;
+use crate::count::list;
 use crate::drain::actions;
 use crate::drain::config::{CONFIG, Config};
 use crate::drain::passes as drain;
@@ -276,6 +277,7 @@ extern "C" fn at_exit() {
     warn();
     sampling::warn();
     sample();
+    list::finish_telling();
     triggers::warn();
     actions::finish();
     control::end();

@@ -12,7 +12,7 @@ use crate::check::fields::{Fields, integer};
 use crate::check::kinds::Kinds;
 use crate::check::names::Style;
 use crate::check::types::Types;
-use crate::check::{counters, marks, params, replay, time, tracing};
+use crate::check::{counters, limits, marks, params, replay, time, tracing};
 use crate::model::census::CensusStep;
 use crate::model::range::RangeAction;
 use crate::model::registry::{Event, Registry};
@@ -72,6 +72,7 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
             tracing: tracing::tracing(cx, &fields, &params, sound, &mut seen),
             time: time::time(cx, &fields, &params, sound),
             counter: counters::mark(cx, &fields, &params, sound),
+            limit: limits::limit(cx, &fields, &params, sound),
             params,
         };
         if sound {

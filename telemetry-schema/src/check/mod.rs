@@ -12,6 +12,7 @@ mod emitters;
 mod events;
 mod fields;
 mod kinds;
+mod limits;
 mod marks;
 mod messages;
 mod names;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::model::counter::CounterPer;
+use crate::model::limit::Limit;
 use crate::model::registry::{Clock, Count, Event, Kind, Message, Param, Registry, Type, TypeForm};
 use crate::model::rule::{EventRule, RuleForm};
 use crate::model::sort::Sort;
@@ -124,8 +125,8 @@ impl Registry {
     /// Returns a number that practically always differs between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. It does not cover
     /// docs, priorities, presets, units, counters, spans, messages, rules, `always`, `used`,
-    /// `replay`, `range`, `census`, `tracing`, `time`, `names`, `numbers` and `since`. The last one
-    /// is about *older* streams.
+    /// `replay`, `range`, `census`, `tracing`, `time`, `limit`, `sample`, `names`, `numbers` and
+    /// `since`. The last one is about *older* streams.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())
     }
@@ -213,6 +214,17 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
     if let Some(counter) = event.counter {
         let (form, per) = (quoted(counter.form.name()), quoted(counter.per.name()));
         let _ = writeln!(out, "counter = {{ form = {form}, per = {per} }}");
+    }
+    match event.limit {
+        None => {}
+        Some(Limit::Rate { per_second, burst }) => {
+            let _ = writeln!(out, "limit = {{ per_second = {per_second}, burst = {burst} }}");
+        }
+        Some(Limit::Sample { one_in, by }) => {
+            let by = by.and_then(|by| event.params.get(by));
+            let by = by.map_or(String::new(), |by| format!(", by = {}", quoted(&by.name)));
+            let _ = writeln!(out, "sample = {{ one_in = {one_in}{by} }}");
+        }
     }
     if event.params.is_empty() {
         return;

@@ -5,6 +5,7 @@
 pub(crate) mod canonical;
 pub(crate) mod census;
 pub(crate) mod counter;
+pub(crate) mod limit;
 pub(crate) mod naming;
 pub(crate) mod program;
 pub(crate) mod range;

@@ -5,6 +5,7 @@ use telemetry_format::control;
 
 use crate::model::census::Census;
 use crate::model::counter::Counter;
+use crate::model::limit::Limit;
 use crate::model::range::Range;
 use crate::model::replay::Replay;
 use crate::model::rule::EventRule;
@@ -155,6 +156,8 @@ pub struct Event {
     /// The counter that the event samples. Such an event has no emitter: the program counts, and
     /// the runtime emits samples.
     pub counter: Option<Counter>,
+    /// The limit of how many are recorded, or of which.
+    pub limit: Option<Limit>,
     /// In wire order.
     pub params: Vec<Param>,
 }
@@ -375,6 +378,7 @@ impl Event {
             tracing: None,
             time: None,
             counter: None,
+            limit: None,
             params: Vec::new(),
         }
     }

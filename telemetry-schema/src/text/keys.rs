@@ -23,7 +23,7 @@ pub const VALUE: &[&str] = &["value", "doc"];
 /// Of an event.
 pub const EVENT: &[&str] = &[
     "name", "code", "always", "used", "kind", "doc", "replay", "range", "census", "tracing", "time",
-    "counter", "params",
+    "counter", "limit", "sample", "params",
 ];
 
 /// Of the mark `replay`.
@@ -41,6 +41,12 @@ pub const TRACING: &[&str] = &["target", "name", "at"];
 
 /// Of the mark `counter` of an event.
 pub const EVENT_COUNTER: &[&str] = &["form", "per"];
+
+/// Of the limit of an event.
+pub const LIMIT: &[&str] = &["per_second", "burst"];
+
+/// Of the sample of an event.
+pub const SAMPLE: &[&str] = &["one_in", "by"];
 
 /// Of a counter.
 pub const COUNTER: &[&str] = &["name", "code", "used", "kind", "form", "per", "unit", "doc"];

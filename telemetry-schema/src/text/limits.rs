@@ -39,6 +39,15 @@ pub const DEFAULT_RUNNING: u32 = 8;
 /// The most spans that a rule may allow to be open at once.
 pub const MAX_OPEN_AT_MOST: u32 = 1_000_000;
 
+/// The most events of a second that `limit` may allow a thread.
+pub const MAX_PER_SECOND: u32 = 1_000_000_000;
+
+/// The most events at once that `limit` may allow a thread.
+pub const MAX_BURST: u32 = 1_000_000_000;
+
+/// The largest `one_in` of `sample`.
+pub const MAX_ONE_IN: u32 = 1_000_000_000;
+
 /// Bytes of an `events.toml`.
 pub const MAX_FILE_LEN: u64 = 4 << 20;
 

@@ -1,7 +1,7 @@
 //! The canonical form and the fingerprint.
 
 use proptest::prelude::*;
-use telemetry_schema::{Registry, Tracing, TracingAt, parse, parse_embedded};
+use telemetry_schema::{Limit, Registry, Tracing, TracingAt, parse, parse_embedded};
 
 use crate::registries::registries;
 use crate::{GC, SMALL, registry};
@@ -10,6 +10,41 @@ use crate::{GC, SMALL, registry};
 fn the_canonical_form_is_as_reviewed() {
     insta::assert_snapshot!("canonical_gc", registry(GC).to_toml());
     insta::assert_snapshot!("wire_form_gc", registry(GC).wire_form());
+}
+
+#[test]
+fn limits_have_one_form() {
+    let check = |given: &str, limit, canonical: &str| {
+        let text = SMALL.replacen("code = 0x0011", &format!("code = 0x0011\n{given}"), 1);
+        let registry = registry(&text);
+        assert_eq!(registry.events[1].limit, Some(limit), "{given}");
+        assert!(registry.to_toml().contains(&format!("\n{canonical}\n")), "{given}");
+        assert_eq!(parse(&registry.to_toml()).expect("the canonical form"), registry);
+    };
+    let rate = |per_second, burst| Limit::Rate { per_second, burst };
+    let both = "limit = { per_second = 1000, burst = 100 }";
+    check(both, rate(1000, 100), both);
+    check("limit.per_second = 7", rate(7, 7), "limit = { per_second = 7, burst = 7 }");
+    let sample = |one_in, by| Limit::Sample { one_in, by };
+    check("sample = { one_in = 10 }", sample(10, None), "sample = { one_in = 10 }");
+    let by = "sample = { one_in = 2, by = \"trace\" }";
+    check(by, sample(2, Some(0)), by);
+}
+
+/// A reader is not kept from the events by a limit that it does not understand.
+#[test]
+fn a_strange_limit_in_a_stream_is_left_out() {
+    for limit in [
+        "limit = 7",
+        "limit = { per_minute = 7 }",
+        "sample = { one_in = 0 }",
+        "sample = { one_in = 2, by = \"x\" }",
+    ] {
+        let text = SMALL.replacen("code = 0x0011", &format!("code = 0x0011\n{limit}"), 1);
+        assert!(parse(&text).is_err(), "{limit}");
+        let registry = parse_embedded(&text).expect("a registry");
+        assert_eq!(registry.events[1].limit, None, "{limit}");
+    }
 }
 
 #[test]
@@ -150,6 +185,10 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     let (step, what) = (telemetry_schema::CensusStep::End, "heap".to_string());
     let census = telemetry_schema::Census { step, what, roles: Vec::new() };
     compare("a census", true, |r| r.events[1].census = Some(census.clone()));
+    let rate = Limit::Rate { per_second: 1000, burst: 100 };
+    compare("a limit", true, |r| r.events[1].limit = Some(rate));
+    let sample = Limit::Sample { one_in: 10, by: Some(0) };
+    compare("a sample", true, |r| r.events[1].limit = Some(sample));
     compare("a replay", true, |r| r.events[0].replay = None);
     let (target, name) = ("gc".to_string(), "collect".to_string());
     let mark = Tracing { target, name, at: TracingAt::Close };

@@ -135,6 +135,8 @@ fn keys_are_those_that_are_read_and_all_are_described() {
         ("/$defs/range", keys::RANGE),
         ("/$defs/census", keys::CENSUS),
         ("/$defs/tracing", keys::TRACING),
+        ("/$defs/limit", keys::LIMIT),
+        ("/$defs/sample", keys::SAMPLE),
         ("/$defs/param", keys::PARAM),
         ("/$defs/span", keys::SPAN),
         ("/$defs/message", keys::MESSAGE),
@@ -217,6 +219,9 @@ fn limits_are_those_of_the_code() {
         ("/$defs/snake_case/maxLength", limits::MAX_NAME_LEN as u64),
         ("/$defs/version_part/maximum", u32::MAX.into()),
         ("/$defs/message/properties/limit/maximum", limits::MAX_RUNNING.into()),
+        ("/$defs/limit/properties/per_second/maximum", limits::MAX_PER_SECOND.into()),
+        ("/$defs/limit/properties/burst/maximum", limits::MAX_BURST.into()),
+        ("/$defs/sample/properties/one_in/maximum", limits::MAX_ONE_IN.into()),
         ("/$defs/number/maximum", u64::MAX),
     ] {
         assert_eq!(schema.pointer(place), Some(&json!(limit)), "{place}");

@@ -8,7 +8,7 @@ use telemetry_schema::version::Rule;
 use telemetry_schema::{JSON_SCHEMA, Sort, limits};
 
 /// Headings of the page with a table of keys, each with its place in the schema.
-const SECTIONS: [(&str, &str); 18] = [
+const SECTIONS: [(&str, &str); 20] = [
     ("## The file", ""),
     ("## `[registry]`", "/properties/registry"),
     ("### `version`", "/$defs/version_table"),
@@ -20,6 +20,8 @@ const SECTIONS: [(&str, &str); 18] = [
     ("### `range`", "/$defs/range"),
     ("### `census`", "/$defs/census"),
     ("### `tracing`", "/$defs/tracing"),
+    ("### `limit`", "/$defs/limit"),
+    ("### `sample`", "/$defs/sample"),
     ("### The mark `counter`", "/$defs/event_counter"),
     ("### `params`", "/$defs/param"),
     ("## `[[counter]]`", "/$defs/counter"),

@@ -178,6 +178,36 @@ pub(super) const EVENTS: &[Mistake] = &[
         "named_twice",
         &[(LABEL, "sort = \"S\", names = \"pool\" }, { name = \"number\", sort = \"W\", names = \"pool\"")],
     ),
+    // Limits.
+    form("limit_of_nothing", &[("code = 0x0011", "code = 0x0011\nlimit = { per_second = 0, burst = 1 }")]),
+    form("limit_without_rate", &[("code = 0x0011", "code = 0x0011\nlimit = { burst = 1 }")]),
+    form(
+        "limit_without_burst_at_once",
+        &[("code = 0x0011", "code = 0x0011\nlimit = { per_second = 1, burst = 0 }")],
+    ),
+    form(
+        "limit_above_the_clock",
+        &[("code = 0x0011", "code = 0x0011\nlimit = { per_second = 1_000_000_001 }")],
+    ),
+    form(
+        "limit_of_another_key",
+        &[("code = 0x0011", "code = 0x0011\nlimit = { per_seconds = 10, per_second = 1 }")],
+    ),
+    form("wrong_type_limit", &[("code = 0x0011", "code = 0x0011\nlimit = 100")]),
+    form("sample_of_all", &[("code = 0x0011", "code = 0x0011\nsample = { one_in = 1 }")]),
+    form("sample_without_number", &[("code = 0x0011", "code = 0x0011\nsample = { by = \"trace\" }")]),
+    meaning(
+        "sample_by_no_param",
+        &[("code = 0x0011", "code = 0x0011\nsample = { one_in = 10, by = \"trase\" }")],
+    ),
+    meaning(
+        "sample_by_text",
+        &[("code = 0x0001", "code = 0x0001\nsample = { one_in = 10, by = \"label\" }")],
+    ),
+    form(
+        "limit_and_sample",
+        &[("code = 0x0011", "code = 0x0011\nlimit = { per_second = 1 }\nsample = { one_in = 2 }")],
+    ),
     // Types.
     form("unknown_repr", &[("repr = \"u8\"", "repr = \"f32\"")]),
     form("signed_flags", &[("repr = \"u16\"", "repr = \"i16\"")]),
