@@ -314,8 +314,8 @@ fn instructions() -> bool {
         ("mark-off", "a mark off at run time", 5.01),
         ("counter-loop", "the loop around a counter", f64::MAX),
         ("counter", "a counter's add", 8.01),
-        ("limit", "W with a limit, recorded", 103.5),
-        ("sample", "W of which one in 1,000 is recorded", 30.0),
+        ("limit", "W with a limit, recorded", 105.5),
+        ("sample", "W of which one in 1,000 is recorded", 32.5),
     ] {
         match at_most(work, what, most, [100_000, 300_000]) {
             Some(is_found) => is_short &= is_found,

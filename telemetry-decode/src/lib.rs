@@ -69,7 +69,8 @@ pub mod completeness {
     pub use telemetry_format::{HeaderError, Loss, Malformed};
 
     pub use crate::report::completeness::{
-        Bytes, Cause, Damage, Gap, LaneGap, LaneReport, MAX_LISTED, Reason, Undecodable, Unmatched,
+        Bytes, Cause, Damage, Gap, LaneGap, LaneReport, LeftOutReport, MAX_LISTED, Reason, Undecodable,
+        Unmatched,
     };
     pub use crate::report::gaps::Gaps;
 }

@@ -2,12 +2,16 @@
 #![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use telemetry_decode::Reader;
 use telemetry_schema::Limit;
 
 use crate::limited;
-use crate::support::process::{Numbers, Outcome, Process, child};
+use crate::support::process::{Numbers, Outcome, Process, child, ending};
 use crate::support::stream::{Owned, Stream};
+use crate::support::system::{self, Alarm};
 
 /// What was left out of an event: the sum of what was told, the largest sum so far, and by thread.
 #[derive(Debug, Default, PartialEq)]
@@ -199,4 +203,79 @@ fn the_functions_for_c_are_limited() {
     assert_eq!([recorded(&stream, "Polled"), recorded(&stream, "Response")], [10, kept]);
     assert_eq!(left_out(&stream, "Polled").told, 990);
     assert_eq!(left_out(&stream, "Response").told, 1_000 - kept);
+}
+
+#[test]
+fn a_forked_child_begins_at_0() {
+    let (run, stream) = run(
+        "limits::a_forked_child_begins_at_0",
+        |process| process,
+        || {
+            (0..500).for_each(|_| limited::polled!());
+            let status = system::fork(|| (0..300).for_each(|_| limited::polled!()));
+            assert!(status.success(), "{status}");
+            (0..100).for_each(|_| limited::polled!());
+        },
+    );
+    let check = |stream: &Stream, emitted| {
+        let found = left_out(stream, "Polled");
+        assert_eq!(recorded(stream, "Polled") + found.told, emitted);
+        assert_eq!(found.told, found.so_far);
+    };
+    check(&stream, 600);
+    check(&Stream::read(run.path_of_child()), 300);
+}
+
+/// Events that signal handlers emitted.
+static HANDLED: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn emits(_: libc::c_int) {
+    HANDLED.fetch_add(2, Ordering::Relaxed);
+    limited::polled!();
+    limited::refused!(1);
+}
+
+#[test]
+fn signal_handlers_count_what_they_leave_out() {
+    const EVENTS: u64 = 300_000;
+    let outcome = child(
+        "limits::signal_handlers_count_what_they_leave_out",
+        |process| process,
+        || {
+            system::on_signal(libc::SIGALRM, emits);
+            let alarm = Alarm::every(Duration::from_micros(50));
+            for _ in 0..EVENTS {
+                limited::polled!();
+                limited::refused!(2);
+            }
+            drop(alarm);
+            vec![("handled", HANDLED.load(Ordering::Relaxed))]
+        },
+    );
+    let stream = outcome.stream();
+    let told = left_out(&stream, "Polled").told + left_out(&stream, "Refused").told;
+    let lost = stream.completeness.lost().events();
+    let emitted = 2 * EVENTS + outcome.number("handled");
+    assert_eq!(stream.events.len() as u64 + told + lost, emitted);
+}
+
+/// The first event that a limit leaves out is told at once, for a program that is killed.
+#[test]
+fn a_killed_program_has_told_that_events_were_left_out() {
+    let outcome = ending(
+        "limits::a_killed_program_has_told_that_events_were_left_out",
+        |process| process.env("TELEMETRY_RING", "app.ring").env("TELEMETRY_SAMPLE", "3600"),
+        || {
+            (0..1_000).for_each(|_| limited::refused!(3));
+            system::send(libc::SIGKILL);
+            Numbers::new()
+        },
+    );
+    let out = outcome.dir().join("recovered.tel");
+    let mut file = std::fs::File::create(&out).expect("a file");
+    let images = Reader::open_all(&[outcome.dir().join("app.ring")]).expect("a ring file");
+    images.recover(&mut file).expect("what is left");
+    let stream = Stream::read_what_is_left(&out);
+    assert!(recorded(&stream, "Refused") >= 7);
+    assert!(left_out(&stream, "Refused").told >= 1);
 }

@@ -7,7 +7,7 @@ _RUNTIME_NAME = "telemetry"
 _RUNTIME_TOML = """\
 [registry]
 name = "telemetry"
-version = { major = 1, median = 0, minor = 6 }
+version = { major = 1, median = 0, minor = 7 }
 doc = "What the runtime says of itself, in every stream beside the program's own events"
 
 [kinds]
@@ -174,6 +174,19 @@ doc = "A timer of the thread expired"
 params = [
 { name = "stack", sort = "u32", role = "stack", doc = "what the thread did; 0 if stacks are not wanted" },
 { name = "periods", sort = "u32", doc = "how often the timer has expired since the last sample: 1, and those that were missed" },
+]
+
+[[event]]
+name = "EventsLeftOut"
+code = 0x000b
+kind = "Control"
+doc = "A limit or a sample of the registry left out events"
+params = [
+{ name = "registry", sort = "string", max = 64, doc = "the registry of the events" },
+{ name = "event", sort = "string", max = 64, doc = "their name" },
+{ name = "thread", sort = "u64", doc = "the system's number of the thread; 0 for threads that could not be told apart" },
+{ name = "left_out", sort = "u64", doc = "how many the thread has left out since that was last told" },
+{ name = "so_far", sort = "u64", doc = "how many the process has left out so far" },
 ]
 
 [[event]]

@@ -74,8 +74,9 @@ impl Bucket {
         // A thread that returns from a pause may have all but one of its credits.
         let most = rate.burst - rate.credits() + 1;
         self.grow(now, rate.per_second, most);
-        let taken = self.events.get().min(rate.credits());
-        self.events.set(self.events.get() - taken);
+        let events = self.events.get();
+        let taken = events.min(rate.credits());
+        self.events.set(events - taken);
         self.busy.set(false);
         taken
     }
@@ -124,11 +125,12 @@ fn is_unlimited() -> bool {
 #[inline(always)]
 pub fn admits<const LIMITS: usize>(credits: &'static LocalKey<Credits<LIMITS>>, limit: usize) -> bool {
     let left = &get(credits).left[limit];
-    let is_left = left.get() > 0;
-    if is_left {
-        left.set(left.get() - 1);
+    // Read once: a signal handler may take one in between.
+    let before = left.get();
+    if before > 0 {
+        left.set(before - 1);
     }
-    is_left
+    before > 0
 }
 
 /// Returns true if the thread may record the event although it has no credit left. Otherwise counts
@@ -161,9 +163,9 @@ pub fn is_next<const LIMITS: usize>(
     one_in: u32,
 ) -> bool {
     let left = &get(credits).left[limit];
-    let is_next = left.get() == 0;
-    left.set(if is_next { one_in - 1 } else { left.get() - 1 });
-    is_next || is_unlimited()
+    let before = left.get();
+    left.set(if before == 0 { one_in - 1 } else { before - 1 });
+    before == 0 || is_unlimited()
 }
 
 /// Returns true if events with this value of the parameter are recorded.
