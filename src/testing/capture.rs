@@ -19,9 +19,10 @@ use super::threads::{beginning, run};
 /// all threads are known that `pthread_create` starts: those of `std`, of thread pools and of C.
 /// Elsewhere, and for threads that were there before, use [`inherit`](super::inherit).
 ///
-/// All events of all registries are on during a capture, and limits do not hold. Other tests may run in parallel, and other
-/// sinks take what they take without it. A capture may be inside of another one, which then gets
-/// the events, too. A panic of the closure ends the capture and goes on.
+/// All events of all registries are on during a capture, and limits do not hold. Other tests may
+/// run in parallel, and other sinks take what they take without it. A capture may be inside of
+/// another one, which then gets the events, too. A panic of the closure ends the capture and goes
+/// on.
 ///
 /// While a capture is active, a thread that finds no memory for an event waits for it. If the
 /// program has chosen another policy than `Policy::DropNewest`, that one stays.

@@ -58,9 +58,9 @@ fn recorded(stream: &Stream, name: &str) -> u64 {
 }
 
 #[test]
-fn each_thread_records_one_in_so_many() {
+fn each_thread_records_one_in_a_hundred() {
     let (_, stream) = run(
-        "limits::each_thread_records_one_in_so_many",
+        "limits::each_thread_records_one_in_a_hundred",
         |process| process,
         || {
             std::thread::scope(|scope| {

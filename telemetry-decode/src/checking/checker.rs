@@ -99,8 +99,8 @@ impl Checker {
         self.followed = Some(Box::new(is_followed));
     }
 
-    /// Tells the checker that limits of the registries did not hold when the events were emitted, as
-    /// in captures of tests. Must be called before the first event.
+    /// Tells the checker that limits of the registries did not hold when the events were emitted,
+    /// as in captures of tests. Must be called before the first event.
     pub fn ignore_limits(&mut self) {
         self.is_unlimited = true;
     }

@@ -74,8 +74,8 @@ impl How {
 }
 
 impl Broken {
-    /// Returns true if no missing event, no switch and no limit can explain it. Otherwise the rule is not
-    /// decided.
+    /// Returns true if no missing event, no switch and no limit can explain it. Otherwise the rule
+    /// is not decided.
     pub fn is_certain(&self, rule: &CheckedRule, gaps: &Gaps) -> bool {
         let until = self.second.map_or(u64::MAX, |second| second.ticks);
         // What is missing may have been on any thread, unless the rule or the span is of one.

@@ -62,7 +62,7 @@ pub struct Completeness {
     pub left_out: Vec<LeftOutReport>,
 }
 
-/// The number of events of a type that a limit of the registry left out, as far as the stream tells.
+/// The number of events of a type that a limit left out, as far as the stream tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOutReport {

@@ -63,6 +63,50 @@ fn scopes_of_spans() {
 }
 
 #[test]
+fn limits_and_their_tests() {
+    insta::assert_snapshot!(expand(LIMITS, "\"events.toml\", c"));
+}
+
+/// An event with each form of a limit.
+const LIMITS: &str = r#"
+[registry]
+name = "limited"
+version = "1.0.0"
+doc = "Events with limits"
+[kinds]
+Traffic = { bit = 0, doc = "requests" }
+[[event]]
+name = "Closed"
+code = 1
+kind = "Traffic"
+doc = "A connection ended"
+[[event]]
+name = "Polled"
+code = 2
+kind = "Traffic"
+doc = "A socket was asked"
+sample = { one_in = 100 }
+[[event]]
+name = "Refused"
+code = 3
+kind = "Traffic"
+doc = "A connection was refused"
+limit = { per_second = 1000, burst = 100 }
+params = [{ name = "peer", sort = "u32" }]
+[[event]]
+name = "Request"
+code = 4
+kind = "Traffic"
+doc = "A request came"
+sample = { one_in = 10, by = "id" }
+params = [{ name = "id", sort = "label" }]
+[[message]]
+name = "Refused"
+begin = "Refused"
+doc = "The program hears of each"
+"#;
+
+#[test]
 fn counters_and_their_functions_for_c() {
     insta::assert_snapshot!(expand(include_str!("../../tests/counters.toml"), "\"events.toml\", c"));
 }

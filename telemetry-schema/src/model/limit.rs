@@ -4,14 +4,14 @@
 /// `sample = { one_in = 100, by = "key" }`. What it leaves out is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// Each thread records so many.
+    /// Each thread records up to a number.
     Rate {
         /// Events in a second, over a longer time. From 1.
         per_second: u32,
         /// The most events at once. From 1.
         burst: u32,
     },
-    /// One in so many is recorded.
+    /// One in a number is recorded.
     Sample {
         /// From 2.
         one_in: u32,
