@@ -1,7 +1,6 @@
 //! The command, run as by a user on streams made for the tests. Each snapshot is a transcript: the
 //! command lines, their output, and their exit codes.
 
-mod limits;
 mod run;
 mod streams;
 
@@ -31,6 +30,7 @@ mod hostile_logs;
 mod init;
 mod json;
 mod leaks;
+mod limits;
 mod listen;
 mod mono;
 mod mps;

@@ -9,11 +9,13 @@ use core::cell::Cell;
 use core::mem::size_of;
 use core::ptr::{null, null_mut};
 
-use crate::count::limit::WORDS;
 use crate::memory::block::PAGE;
 use crate::memory::registry::Registry;
 use crate::sys;
 use crate::sys::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// Words of an event with a limit, see [`OfLimit`].
+pub(crate) const WORDS: usize = 3;
 
 /// Returns the number of words behind the head of the cells.
 fn words(registry: &Registry) -> usize {

@@ -10,7 +10,7 @@ use std::thread::LocalKey;
 
 use telemetry_format::sample;
 
-use crate::count::cells::bump;
+use crate::count::cells::{WORDS, bump};
 use crate::count::counter::Counted;
 use crate::count::list;
 use crate::model::limit_def::LimitDef;
@@ -182,9 +182,6 @@ pub fn leave_out<C: Counted>(limit: usize) {
         None => leave_out_first::<C>(limit),
     }
 }
-
-/// Words of a limit in the cells of a thread, see `LeftOutCells`.
-pub(crate) const WORDS: usize = 3;
 
 /// Counts an event that a thread without cells leaves out.
 #[cold]
