@@ -14,9 +14,12 @@ const MAX_EVENTS: usize = 4_096;
 /// The most bytes of a name. Those of registries are shorter.
 const MAX_NAME_LEN: usize = 64;
 
+/// The names of a registry and an event.
+type Names = (Box<[u8]>, Box<[u8]>);
+
 /// Numbers by registry and event.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LeftOut(BTreeMap<(Box<[u8]>, Box<[u8]>), u64>);
+pub(crate) struct LeftOut(BTreeMap<Names, u64>);
 
 /// Where the values of the event are.
 #[derive(Debug, Clone, Copy)]
