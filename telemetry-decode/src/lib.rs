@@ -34,6 +34,7 @@ pub mod recover;
 mod registry;
 pub mod replay;
 mod report;
+pub mod scrub;
 mod sessions;
 mod typed;
 mod values;

@@ -8,8 +8,8 @@ use proptest::sample::{select, subsequence};
 use telemetry_schema::limits::{DEFAULT_RUN_LEN, MAX_EVENT_LEN, MAX_RUN_LEN};
 use telemetry_schema::{
     Clock, Count, CounterPer, Event, EventRule, Kind, Message, NameBy, Named, Param, Preset, Registry,
-    Replay, ReplayAction, ReplayRole, Role, RuleForm, Sort, Span, Tracing, TracingAt, Type, TypeForm,
-    TypeValue, Version,
+    Replay, ReplayAction, ReplayRole, Role, RuleForm, Sensitive, Sort, Span, Tracing, TracingAt, Type,
+    TypeForm, TypeValue, Version,
 };
 
 /// Names of kinds, types and events: acronyms, digits, single letters.
@@ -153,7 +153,8 @@ fn name_each_other(params: &mut [Param]) {
 /// Makes a stack of each number that has no other mark, if its name has an even length.
 fn give_roles(params: &mut [Param]) {
     for param in params {
-        let is_marked = !param.unit.is_empty() || param.is_counter || param.names.is_some();
+        let is_marked =
+            !param.unit.is_empty() || param.sensitive.is_some() || param.is_counter || param.names.is_some();
         if (param.sort, param.count) == (Sort::U32, Count::One) && !is_marked && param.name.len() % 2 == 0 {
             param.role = Some(Role::Stack);
         }
@@ -220,6 +221,7 @@ fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {
                 param.align = align;
             }
             if sort.is_number() {
+                param.sensitive = Some(Sensitive::Personal).filter(|_| unit.len() % 3 == 1);
                 param.unit = unit;
                 param.is_counter = is_counter && count == Count::One;
             }
@@ -236,9 +238,11 @@ fn spans(events: &[Event]) -> Vec<Span> {
         let key = events[pair[0]].params.iter().find(|param| {
             param.count == Count::One
                 && param.role.is_none()
+                && param.sensitive.is_none()
                 && !matches!(param.sort, Sort::F32 | Sort::F64)
                 && events[pair[1]].params.iter().any(|other| {
                     other.role.is_none()
+                        && other.sensitive.is_none()
                         && (&other.name, other.sort, other.count) == (&param.name, param.sort, param.count)
                 })
         });

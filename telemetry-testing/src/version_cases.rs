@@ -236,6 +236,16 @@ pub const CASES: &[Case] = &[
         &[("unit = \"bytes\"", "unit = \"bytes\", counter = true")],
         &["counter-changed Evicted.size"],
     ),
+    minor(
+        "a sensitive parameter",
+        &[("sort = \"u64\", doc", "sort = \"u64\", sensitive = \"secret\", doc")],
+        &["sensitive-given Miss.hash"],
+    ),
+    median(
+        "a parameter that is no longer sensitive",
+        &[("access\", sort = \"Access\", sensitive = \"personal\"", "access\", sort = \"Access\"")],
+        &["sensitive-changed Evicted.access"],
+    ),
     median("a stack", &[("sort = \"u64\", doc", "sort = \"stack\", doc")], &["param-retyped Miss.hash"]),
     minor(
         "a parameter names another",

@@ -44,11 +44,12 @@ const DECODE: &[Room] = &[
     ("typed", &["report", "values", "sessions", "registry", "decode", "order"]),
     ("write", &["bytes", "values", "lanes", "sessions"]),
     ("recover", &["report", "bytes", "values", "lanes", "sessions", "registry", "decode", "write"]),
+    ("scrub", &["bytes", "values", "sessions", "registry", "decode", "write"]),
     (
         "read",
         &[
             "report", "bytes", "values", "lanes", "sessions", "registry", "decode", "logs", "order", "typed",
-            "recover",
+            "recover", "scrub",
         ],
     ),
     ("replay", &["report", "registry", "typed", "read"]),

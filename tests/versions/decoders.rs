@@ -71,6 +71,8 @@ decoders! {
     UnitGiven unit_given "tests/versions/registries/unit-given.toml" "decoders::unit_given",
     UnitChanged unit_changed "tests/versions/registries/unit-changed.toml" "decoders::unit_changed",
     CounterChanged counter_changed "tests/versions/registries/counter-changed.toml" "decoders::counter_changed",
+    SensitiveGiven sensitive_given "tests/versions/registries/sensitive-given.toml" "decoders::sensitive_given",
+    SensitiveChanged sensitive_changed "tests/versions/registries/sensitive-changed.toml" "decoders::sensitive_changed",
     NamesChanged names_changed "tests/versions/registries/names-changed.toml" "decoders::names_changed",
     KindAdded kind_added "tests/versions/registries/kind-added.toml" "decoders::kind_added",
     KindRemoved kind_removed "tests/versions/registries/kind-removed.toml" "decoders::kind_removed",

@@ -111,11 +111,12 @@ fn doc(registry: &Registry, event: &Event) -> String {
             _ => String::new(),
         };
         let counter = if param.is_counter { ", a counter" } else { "" };
+        let sensitive = param.sensitive.map_or(String::new(), |sensitive| format!(", {}", sensitive.name()));
         let sort = match param.role {
             Some(Role::Stack) => "stack, not an argument".to_owned(),
             None => registry.sort_text(param),
         };
-        format!("  {name}: {} ({sort}{unit}{counter}{max})", param.doc)
+        format!("  {name}: {} ({sort}{unit}{counter}{max}{sensitive})", param.doc)
     }));
     block(&paragraphs)
 }

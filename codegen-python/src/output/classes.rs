@@ -51,6 +51,7 @@ fn one_event(registry: &Registry, event: &Event) -> String {
             if param.unit.is_empty() { String::new() } else { format!("in {}", comment(&param.unit)) },
             if param.is_counter { "a counter".to_string() } else { String::new() },
             if param.align > 1 { format!("a multiple of {}, as a rule", param.align) } else { String::new() },
+            param.sensitive.map_or(String::new(), |sensitive| sensitive.name().to_string()),
             param.since.map_or(String::new(), |since| format!("absent from streams before {since}")),
         ];
         let notes: Vec<_> = notes.into_iter().filter(|note| !note.is_empty()).collect();

@@ -13,8 +13,8 @@ use telemetry_format::FORMAT_VERSION;
 use super::sql;
 use super::{
     address, c, census, check, cnv, completions, convert, csv, diff, flame, fleet, gdb, history, info, init,
-    leaks, listen, man, mono, parquet, print, py, query, recover, registry, release, replay, report, show,
-    spans, stats, txt, validate,
+    leaks, listen, man, mono, parquet, print, py, query, recover, registry, release, replay, report, scrub,
+    show, spans, stats, txt, validate,
 };
 #[cfg(unix)]
 use super::{control, doctor, list, tail, top};
@@ -50,7 +50,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("Query", &["query", "sql", "csv", "parquet"]),
-    ("Convert and replay", &["convert", "recover", "replay"]),
+    ("Convert and replay", &["convert", "scrub", "recover", "replay"]),
     ("Live", &["list", "control", "tail", "top", "listen", "gdb"]),
     ("Many hosts", &["ship", "collect", "lake"]),
     ("Registry", &["init", "check", "release", "history", "registry", "c", "py"]),
@@ -136,6 +136,7 @@ commands! {
     Collect(fleet::Collect),
     Lake(fleet::Lake),
     Convert(convert::Args),
+    Scrub(scrub::Args),
     Cnv(cnv::Args),
     Txt(txt::Args),
     Show(show::Args),

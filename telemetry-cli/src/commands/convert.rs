@@ -161,6 +161,12 @@ impl Args {
             Some(Format::GhcEventlog) => self.common.open_as_recorded(Order::Time)?,
             _ => self.common.open(Order::Time)?,
         };
+        if format.is_none() && opened.hides_sensitive() {
+            return Err(Failure::new(
+                "the input has sensitive parameters, whose values a stream cannot hide; help: `telemetry scrub` \
+                 replaces them, and `--show-sensitive` keeps them",
+            ));
+        }
         opened.events.decode_ahead(self.threads.number());
         let mut output = self.common.output.open_stream(&opened.inputs.paths())?;
         output.expect_no_terminal()?;

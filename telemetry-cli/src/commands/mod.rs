@@ -39,6 +39,7 @@ mod registry;
 mod release;
 mod replay;
 mod report;
+mod scrub;
 mod show;
 mod spans;
 mod sql;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use telemetry_decode::Order;
 
 use crate::input::cnv_input::{cannot_filter_text, registries_of_text, report_guesses};
-use crate::input::inputs::{Inputs, RegistryArgs, cannot_read};
+use crate::input::inputs::{Inputs, RegistryArgs, SensitiveArgs, cannot_read};
 use crate::input::opening::FormatArgs;
 use crate::input::selection::FilterArgs;
 use crate::input::threads::ThreadArgs;
@@ -53,6 +53,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     format: FormatArgs,
+
+    #[command(flatten)]
+    sensitive: SensitiveArgs,
 
     /// Exit with 1 also for lost or missing events and unended sessions
     #[arg(long)]
@@ -161,7 +164,9 @@ impl Args {
 
     /// Loads a stream.
     fn load_stream<'f>(&self, file: &'f Path, transaction: &Transaction<'_>) -> Result<Told<'f>, Failure> {
-        let inputs = Inputs::new(vec![file.to_path_buf()], self.registries.load()?).of_format(self.format);
+        let inputs = Inputs::new(vec![file.to_path_buf()], self.registries.load()?)
+            .of_format(self.format)
+            .showing(self.sensitive);
         let mut schema = self.schema(transaction)?;
         let load = Load::new(transaction, &mut schema, self.verbose)?;
         self.same_filter(&load)?;
@@ -179,7 +184,7 @@ impl Args {
         }
         events.decode_ahead(self.threads.number());
         let (mut dots, progress) = self.shown(|| Progress::of_bytes(inputs.len()));
-        let log = Log::new(file).filtered(self.filter.text());
+        let log = Log::new(file).filtered(self.filter_text());
         let loaded = load.events(&log, &mut events, self.rebuild, |events, bytes| {
             dots.show(events);
             progress.at(bytes);
@@ -196,10 +201,17 @@ impl Args {
         })
     }
 
+    /// Returns the options that decide what is in the database.
+    fn filter_text(&self) -> Option<String> {
+        let shows = self.sensitive.show_sensitive.then(|| "--show-sensitive".to_string());
+        let all: Vec<String> = self.filter.text().into_iter().chain(shows).collect();
+        (!all.is_empty()).then(|| all.join(" "))
+    }
+
     /// Refuses another filter than that of earlier streams: the database tells only how far each
     /// was read, and not which events were left out.
     fn same_filter(&self, load: &Load<'_, '_>) -> Result<(), Failure> {
-        let filter = self.filter.text();
+        let filter = self.filter_text();
         let Some(other) = load.other_filter(filter.as_deref())?.filter(|_| !self.force) else {
             return Ok(());
         };

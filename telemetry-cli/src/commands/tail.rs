@@ -6,12 +6,12 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use crate::input::inputs::Inputs;
+use crate::input::inputs::{Inputs, SensitiveArgs};
 use crate::input::lines::LineArgs;
 use crate::input::live::{self, Seen};
 use crate::input::selection::FilterArgs;
 use crate::input::verdict::Verdict;
-use crate::process::{ProcessName, Sent, word};
+use crate::process::{Process, ProcessName, Sent, word};
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::interrupt;
 use crate::term::message::{note, warning};
@@ -57,6 +57,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     output: OutputArgs,
 
+    #[command(flatten)]
+    sensitive: SensitiveArgs,
+
     /// Exit with 1 also for lost or missing events and unended sessions
     #[arg(long)]
     strict: bool,
@@ -85,7 +88,7 @@ impl Run for Args {
         let stream = process.open(&format!("tail {}", self.words.join(" ")))?.pieces(true)?;
         end_when_interrupted(&stream);
 
-        let inputs = Inputs::new(vec![format!("process {}", process.pid).into()], Vec::new());
+        let inputs = self.inputs(&process);
         let has_several = info.registries.len() > 1;
         let mut printer =
             self.lines.printer(&self.output, |is_colored| Printer::of_one_session(has_several, is_colored));
@@ -108,6 +111,10 @@ impl Run for Args {
 }
 
 impl Args {
+    fn inputs(&self, process: &Process) -> Inputs {
+        Inputs::new(vec![format!("process {}", process.pid).into()], Vec::new()).showing(self.sensitive)
+    }
+
     fn check_rules(&self, context: &mut Context) -> Ended {
         if let Some(filter) = self.filter.text() {
             return Err(Failure::new(format!(
@@ -129,7 +136,7 @@ impl Args {
             .map_err(|error| Failure::new(format!("cannot talk to process {}: {error}", process.pid)))?;
         end_when_interrupted(&stream);
 
-        let inputs = Inputs::new(vec![format!("process {}", process.pid).into()], Vec::new());
+        let inputs = self.inputs(&process);
         let form = Form { is_json: self.lines.is_json(), most: self.lines.limit() };
         let live = Live::new(&inputs, latency, &words, form);
         let stop = move || drop(other.shutdown(Shutdown::Both));

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use telemetry_decode::{Completeness, Filter, Input, Session};
 
 use crate::input::follow::{Follow, Growth};
-use crate::input::inputs::{Inputs, RegistryArgs};
+use crate::input::inputs::{Inputs, RegistryArgs, SensitiveArgs};
 use crate::input::opening::FormatArgs;
 use crate::input::selection::FilterArgs;
 use crate::input::verdict::Verdict;
@@ -75,6 +75,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     registries: RegistryArgs,
+
+    #[command(flatten)]
+    sensitive: SensitiveArgs,
 
     /// Exit with 1 also for lost or missing events and unended sessions
     #[arg(long)]
@@ -165,7 +168,7 @@ impl Args {
                 format.name()
             )));
         }
-        let inputs = Inputs::new(vec![path.clone()], self.registries.load()?);
+        let inputs = Inputs::new(vec![path.clone()], self.registries.load()?).showing(self.sensitive);
         type Opened = (Box<dyn Read + Send>, Box<dyn FnOnce() + Send>, Arc<Growth>);
         let (input, stop, growth): Opened = match self.once {
             true => (Box::new(File::open(path).map_err(failed)?), Box::new(|| {}), Arc::default()),
@@ -203,7 +206,8 @@ impl Args {
             .map_err(|error| Failure::new(format!("cannot talk to process {}: {error}", process.pid)))?;
         Ok(Source {
             input: Box::new(Sent(stream)),
-            inputs: Inputs::new(vec![format!("process {}", process.pid).into()], self.registries.load()?),
+            inputs: Inputs::new(vec![format!("process {}", process.pid).into()], self.registries.load()?)
+                .showing(self.sensitive),
             stop: Box::new(move || drop(other.shutdown(Shutdown::Both))),
             latency: Duration::try_from_secs_f64(info.latency).unwrap_or(USUAL_LATENCY),
             growth: Arc::new(Growth::known()),

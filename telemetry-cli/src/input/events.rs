@@ -82,7 +82,8 @@ impl EventArgs {
     /// Begins to read what was fetched of a lake, like [`EventArgs::open_for_both`]. Its times are
     /// those of the wall clock.
     pub(crate) fn open_lake(&self, lake: &Fetched) -> Result<(Opened, Option<SpanCondition>), Failure> {
-        let inputs = Inputs::new(vec![lake.path().to_path_buf()], self.input.registries.load()?);
+        let inputs = Inputs::new(vec![lake.path().to_path_buf()], self.input.registries.load()?)
+            .showing(self.input.sensitive);
         self.start_for_both(inputs, |filter, condition| {
             filter.from_ns(None).until_ns(None).condition(lake.condition(condition))
         })
@@ -145,6 +146,11 @@ impl Opened {
     /// Returns the registries found so far.
     pub(crate) fn registries(&self) -> &[KnownRegistry] {
         self.events.registries()
+    }
+
+    /// Returns true if a registry found so far has sensitive parameters, whose values are hidden.
+    pub(crate) fn hides_sensitive(&self) -> bool {
+        self.inputs.hides_sensitive() && self.registries().iter().any(|known| known.registry.is_sensitive())
     }
 
     /// Passes all events to a function, and shows progress.

@@ -74,9 +74,20 @@ pub(crate) struct InputArgs {
     #[command(flatten)]
     pub(crate) format: FormatArgs,
 
+    #[command(flatten)]
+    pub(crate) sensitive: SensitiveArgs,
+
     /// Exit with 1 also for lost or missing events and unended sessions
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+/// Whether the values of sensitive parameters are shown.
+#[derive(clap::Args, Clone, Copy, Default)]
+pub(crate) struct SensitiveArgs {
+    /// Show the values of sensitive parameters, which are hidden otherwise
+    #[arg(long)]
+    pub(crate) show_sensitive: bool,
 }
 
 #[derive(clap::Args)]
@@ -102,6 +113,7 @@ pub(crate) struct Inputs {
     is_default: bool,
     registries: Vec<Given>,
     format: FormatArgs,
+    sensitive: SensitiveArgs,
 }
 
 struct Named {
@@ -121,7 +133,7 @@ impl InputArgs {
     /// Returns one file as the input.
     pub(crate) fn only(&self, path: &Path) -> Result<Inputs, Failure> {
         let inputs = Inputs::new(vec![path.to_path_buf()], self.registries.load()?);
-        Ok(inputs.of_format(self.format))
+        Ok(inputs.of_format(self.format).showing(self.sensitive))
     }
 
     /// Returns the inputs with further files.
@@ -131,8 +143,8 @@ impl InputArgs {
         if is_default {
             paths.push(default_input()?);
         }
-        let format = self.format;
-        Ok(Inputs { is_default, format, ..Inputs::new(paths, self.registries.load()?) })
+        let (format, sensitive) = (self.format, self.sensitive);
+        Ok(Inputs { is_default, format, sensitive, ..Inputs::new(paths, self.registries.load()?) })
     }
 }
 
@@ -180,7 +192,13 @@ impl Inputs {
             names.push(Named { path, start, len });
             start = start.zip(len).map(|(start, len)| start + len);
         }
-        Inputs { names, is_default: false, registries, format: FormatArgs::default() }
+        let (format, sensitive) = (FormatArgs::default(), SensitiveArgs::default());
+        Inputs { names, is_default: false, registries, format, sensitive }
+    }
+
+    /// Sets whether the values of sensitive parameters are shown; by default, they are hidden.
+    pub(crate) fn showing(self, sensitive: SensitiveArgs) -> Inputs {
+        Inputs { sensitive, ..self }
     }
 
     /// Sets the options for reading.
@@ -192,6 +210,11 @@ impl Inputs {
     pub(crate) fn recorded(mut self) -> Inputs {
         self.format.as_recorded = true;
         self
+    }
+
+    /// Returns true if the values of sensitive parameters are hidden.
+    pub(crate) fn hides_sensitive(&self) -> bool {
+        !self.sensitive.show_sensitive
     }
 
     /// Returns the input, if there is only one.
@@ -315,9 +338,11 @@ impl Inputs {
         given.find(|registry| registry.fingerprint() == fingerprint)
     }
 
-    /// Gives a reader the registries that were named.
+    /// Gives a reader the registries that were named. It hides the values of sensitive parameters,
+    /// unless they are to be shown.
     pub(crate) fn with_registries<'s>(&self, reader: Reader<'s>) -> Reader<'s> {
         let reader = reader.known_registries(telemetry_foreign::known_registry);
+        let reader = reader.hide_sensitive(self.hides_sensitive());
         self.registries.iter().map(|given| given.registry.clone()).fold(reader, Reader::registry)
     }
 }

@@ -1,5 +1,6 @@
 //! The transcripts and tables in docs/address.md, census.md, cli.md, diff.md, exports.md,
-//! limits.md, marks.md, rules.md, sampling.md and top.md are what the command prints and accepts.
+//! limits.md, marks.md, rules.md, sampling.md, sensitive.md and top.md are what the command prints
+//! and accepts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -22,6 +23,8 @@ fn samples_are_real() {
         .with("gc.tel", whole)
         .with("server.tel", crate::validate::server())
         .with("limited.tel", crate::limits::limited())
+        .with("shop.tel", crate::sensitive::shop())
+        .with("key", crate::sensitive::KEY)
         .with("spans.tel", spans::stream())
         .with("cache.tel", crate::unused::rarely_used())
         .with("broken.tel", broken)
@@ -48,6 +51,7 @@ fn samples_are_real() {
         ("limits.md", 2),
         ("marks.md", 2),
         ("rules.md", 1),
+        ("sensitive.md", 8),
         ("sampling.md", 1),
         ("top.md", 1),
     ] {

@@ -50,6 +50,7 @@ mod recover;
 mod registries;
 mod replay;
 mod report;
+mod sensitive;
 mod shells;
 mod show;
 mod span_conditions;

@@ -160,4 +160,11 @@ impl<'p, 's> Reading<'p, 's> {
     pub(crate) fn params(&mut self, event: &EventPlan, raw: &mut [Raw]) -> Result<(), Malformed> {
         event.read(&mut self.cursor, self.slots, self.payload.len(), raw)
     }
+
+    /// Reads the parameters of an event as [`Reading::params`] does, with the values of hidden
+    /// ones.
+    #[inline(always)]
+    pub(super) fn all_params(&mut self, event: &EventPlan, raw: &mut [Raw]) -> Result<(), Malformed> {
+        event.read_all(&mut self.cursor, self.slots, self.payload.len(), raw)
+    }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use telemetry_format::{Header, flags};
+use telemetry_format::{BlockType, Header, flags};
 use telemetry_schema::{Registry, parse_embedded};
 
 use super::name_lane::NameLane;
@@ -42,6 +42,7 @@ pub(crate) struct StreamState {
     marked: Vec<Registry>,
     session_ids: HashMap<u64, usize>,
     registry_ids: HashMap<u64, usize>,
+    hiding: Hiding,
     /// The whole stream is scanned before its times are used.
     looks_ahead: bool,
 }
@@ -57,6 +58,69 @@ const MAX_ALL_REGISTRIES: usize = 48 << 20;
 /// The memory of a registry per byte of its text, and the minimum for a short one.
 const REGISTRY_TIMES: usize = 6;
 const MIN_REGISTRY_SIZE: usize = 4 << 10;
+
+/// Whether the values of sensitive parameters are hidden.
+#[derive(Clone, Default)]
+struct Hiding {
+    /// The reader's filter, if it hides them.
+    hides: Option<Filter>,
+    /// By session: whether all its blocks say that it is scrubbed; none if there is no such block.
+    scrubbed: Vec<Option<bool>>,
+    /// The number of sessions that do not say so.
+    unscrubbed: usize,
+    /// [`Hiding::is_over`], as the registries follow it.
+    was_over: bool,
+    /// The number of times that it changed. It has a limit, because registries are made again each
+    /// time.
+    changes: u32,
+    /// A sensitive parameter stands for labels.
+    has_labels: bool,
+}
+
+/// The beginning of the line of the fact in a session block.
+const SCRUBBED_LINE: &[u8] = b"scrubbed = ";
+
+/// The most changes from hiding to showing and back. Then values stay hidden.
+const MAX_CHANGES: u32 = 16;
+
+impl Hiding {
+    /// Returns true if nothing needs to be hidden: all sessions are scrubbed. There is one when it
+    /// is asked.
+    fn is_over(&self) -> bool {
+        self.unscrubbed == 0 && self.changes < MAX_CHANGES
+    }
+
+    /// Takes a session block. Copies of a session that are not scrubbed may be beside one that is.
+    fn session_block(&mut self, session: usize, header: &Header, payload: &[u8]) {
+        let (is_first, is_last) = (header.offset == 0, header.flags & flags::LAST != 0);
+        let says = payload.split(|byte| *byte == b'\n').any(|line| line.starts_with(SCRUBBED_LINE));
+        if !is_first && !is_last {
+            return;
+        }
+        self.scrubbed.resize(self.scrubbed.len().max(session + 1), None);
+        match (&mut self.scrubbed[session], says) {
+            (before @ None, true) => {
+                *before = Some(true);
+                self.unscrubbed = self.unscrubbed.saturating_sub(1);
+            }
+            (before @ Some(true), false) => {
+                *before = Some(false);
+                self.unscrubbed += 1;
+            }
+            (before @ None, false) => *before = Some(false),
+            (Some(_), _) => {}
+        }
+    }
+
+    fn hides_labels(&self) -> bool {
+        self.has_labels && self.hides.is_some() && !self.was_over
+    }
+
+    /// Returns the filter with which registries are read now.
+    fn filter(&self, filter: &Filter) -> Filter {
+        Filter { hides_sensitive: filter.hides_sensitive && !self.was_over, ..filter.clone() }
+    }
+}
 
 /// Pairs of clock readings of a session's blocks: ticks, and nanoseconds since 1970.
 #[derive(Clone, Copy)]
@@ -83,6 +147,7 @@ impl StreamState {
             marked: Vec::new(),
             session_ids: HashMap::new(),
             registry_ids: HashMap::new(),
+            hiding: Hiding::default(),
             looks_ahead,
         }
     }
@@ -97,6 +162,7 @@ impl StreamState {
             given: self.given.clone(),
             session_ids: self.session_ids.clone(),
             registry_ids: self.registry_ids.clone(),
+            hiding: self.hiding.clone(),
             ..StreamState::new(self.looks_ahead, self.known_registries)
         }
     }
@@ -109,16 +175,25 @@ impl StreamState {
     /// Returns the session of a block, and creates it if needed. Takes the block's clock readings.
     pub(crate) fn session(&mut self, header: &Header) -> usize {
         let moment = (header.base_ticks, header.base_wall);
+        let known = self.sessions.len();
         let index = *self.session_ids.entry(header.session).or_insert_with(|| {
             let clock = Clock::ticks(moment.0, moment.1, 0);
             let mut session = Session::new(header.session, Facts::default(), clock);
             session.declared = false;
+            session.labels.set_unlisted(self.hiding.hides_labels());
             self.sessions.push(session);
             self.moments.push(Moments { earliest: moment, farthest: moment });
             self.given.push(0);
             self.whole.push(false);
             self.sessions.len() - 1
         });
+        if self.sessions.len() > known {
+            self.hiding.unscrubbed += 1;
+            // A session block says in a moment whether the session is scrubbed.
+            if header.block_type != BlockType::Session {
+                self.hide_again();
+            }
+        }
         let (session, moments) = (&mut self.sessions[index], &mut self.moments[index]);
         if header.flags & flags::END != 0 {
             session.ended = true;
@@ -152,6 +227,8 @@ impl StreamState {
     /// repeat it.
     pub(crate) fn session_block(&mut self, at: u64, header: &Header, payload: &[u8]) {
         let index = self.session(header);
+        self.hiding.session_block(index, header, payload);
+        self.hide_again();
         let (text, is_whole) = match self.texts.take(at, header, payload) {
             Text::Part => return,
             Text::Beginning(text) => (Cow::Borrowed(text), false),
@@ -222,11 +299,8 @@ impl StreamState {
                 self.registries_room -= room;
                 self.texts.forget(header);
                 self.mark(&mut registry);
-                let found = KnownRegistry::new(header.registry, registry, Some(at), filter);
-                match known {
-                    Some(index) => self.registries[index] = found,
-                    None => self.add(found),
-                }
+                let filter = self.hiding.filter(filter);
+                self.add(KnownRegistry::new(header.registry, registry, Some(at), &filter), &filter);
             }
             Err(why) => self.not_understood(at, header, is_whole, Some(why)),
         }
@@ -257,7 +331,8 @@ impl StreamState {
             self.marked.push(registry.clone());
         }
         if self.registry(fingerprint).is_none() {
-            self.add(KnownRegistry::new(fingerprint, registry, None, filter));
+            let filter = self.hiding.filter(filter);
+            self.add(KnownRegistry::new(fingerprint, registry, None, &filter), &filter);
         }
         fingerprint
     }
@@ -281,9 +356,47 @@ impl StreamState {
         take_names(registry, self.known_registries);
     }
 
-    fn add(&mut self, registry: KnownRegistry) {
-        self.registry_ids.insert(registry.fingerprint, self.registries.len());
-        self.registries.push(registry);
+    /// Adds a registry, or replaces one from the caller.
+    fn add(&mut self, registry: KnownRegistry, filter: &Filter) {
+        self.hiding.has_labels |= registry.has_sensitive_labels;
+        match self.registry(registry.fingerprint) {
+            Some(index) => self.registries[index] = registry,
+            None => {
+                self.registry_ids.insert(registry.fingerprint, self.registries.len());
+                self.registries.push(registry);
+            }
+        }
+        if self.hiding.has_labels {
+            self.hide_labels(filter);
+        }
+    }
+
+    /// Lets only events that refer to a label show it, if it may be sensitive.
+    fn hide_labels(&mut self, filter: &Filter) {
+        let hides = self.hiding.hides_labels();
+        if hides {
+            self.registries.iter_mut().for_each(|known| known.hide_interned(filter));
+        }
+        self.sessions.iter_mut().for_each(|session| session.labels.set_unlisted(hides));
+    }
+
+    /// Sets the filter of a reader that hides sensitive values.
+    pub(crate) fn hide(&mut self, filter: &Filter) {
+        self.hiding.hides = Some(filter.clone()).filter(|filter| filter.hides_sensitive);
+    }
+
+    /// Hides sensitive values, or shows them, after a session became known.
+    fn hide_again(&mut self) {
+        let Some(filter) = &self.hiding.hides else { return };
+        let is_over = self.hiding.is_over();
+        if is_over == self.hiding.was_over {
+            return;
+        }
+        self.hiding.was_over = is_over;
+        self.hiding.changes += 1;
+        let filter = self.hiding.filter(filter);
+        self.registries.iter_mut().for_each(|known| known.hide_again(&filter));
+        self.hide_labels(&filter);
     }
 
     /// Returns the index of a registry by its fingerprint.

@@ -33,7 +33,8 @@ impl From<&Header> for Walk {
     }
 }
 
-/// Visits up to `events` events of a payload. Calls `visit` with the index, the clock reading, the
+/// Visits up to `events` events of a payload, with the values of hidden parameters: labels need
+/// them. Calls `visit` with the index, the clock reading, the
 /// parameters and the range of bytes of each event.
 pub(crate) fn walk(
     registry: &KnownRegistry,
@@ -65,7 +66,7 @@ pub(crate) fn walk(
     while walked.events < events {
         let read = reading.head().map_err(Reason::from).and_then(|(code, time)| {
             let event = reading.event(code)?;
-            reading.params(event, &mut raw)?;
+            reading.all_params(event, &mut raw)?;
             reading.time = time;
             Ok(event)
         });

@@ -330,7 +330,7 @@ impl<'s> LogEvents<'s> {
             decoder.report.damage(Damage { range, cause: Cause::Changed, events });
         }
         let all = page.len() as u64;
-        if decoder.filter != Filter::default() {
+        if !decoder.filter.selects_all() {
             let session = &decoder.state.sessions[queue.session as usize];
             let (filter, registries) = (&decoder.filter, &decoder.state.registries);
             let mut heads = std::mem::take(&mut page.heads);

@@ -27,6 +27,8 @@ use crate::recover::recovered::Recovered;
 use crate::registry::filter::Filter;
 use crate::report::error::{Error, NotAStream, Result};
 use crate::report::opaque::opaque;
+use crate::scrub::how::Scrub;
+use crate::scrub::run::{Scrubbed, scrub};
 use crate::sessions::marks::{self, KnownRegistries};
 use crate::typed::generated::Typed;
 use crate::typed::typed_events::TypedEvents;
@@ -56,6 +58,7 @@ pub struct Reader<'s> {
     earlier: Vec<Position>,
     /// Maximum number of blocks whose list is in memory.
     max_in_memory: usize,
+    hides_sensitive: bool,
 }
 
 impl fmt::Debug for Reader<'_> {
@@ -182,6 +185,7 @@ impl<'s> Reader<'s> {
             known_registries: marks::none,
             earlier: Vec::new(),
             max_in_memory: MAX_IN_MEMORY,
+            hides_sensitive: false,
         }
     }
 
@@ -199,6 +203,15 @@ impl<'s> Reader<'s> {
     /// Sets the filter of events; by default, all are read.
     pub fn filter(self, filter: Filter) -> Self {
         Reader { filter, ..self }
+    }
+
+    /// Sets whether the values of sensitive parameters are hidden; by default, they are not. A
+    /// hidden value is the number 0 of an enum, in the registries of the events too. Its only value
+    /// is called `<personal>` or `<secret>`. If a sensitive parameter stands for
+    /// labels, only the events that refer to a label give its string. Typed readers then skip
+    /// events with a sensitive parameter. `docs/sensitive.md` in the repository has more.
+    pub fn hide_sensitive(self, hides_sensitive: bool) -> Self {
+        Reader { hides_sensitive, ..self }
     }
 
     /// Adds a registry for events whose own is not in the stream. Its marks `names` also apply to
@@ -242,8 +255,8 @@ impl<'s> Reader<'s> {
     /// # Errors
     /// Those of the input, and [`Error::Filter`].
     pub fn events(self) -> Result<Events<'s>> {
-        let Reader { input, order, filter, registries, known_registries, earlier, max_in_memory: most } =
-            self;
+        let Reader { input, order, filter, registries, known_registries, earlier, .. } = self;
+        let (filter, most) = (Filter { hides_sensitive: self.hides_sensitive, ..filter }, self.max_in_memory);
         let looks_ahead = !matches!((&input, order), (Origin::Once(_), Order::Stream));
         // The later events of a reader that continues another one are not all before it.
         let first = (order == Order::Time && earlier.is_empty()).then(|| registries.clone());
@@ -315,6 +328,19 @@ impl<'s> Reader<'s> {
     pub fn recover(self, out: &mut dyn Write) -> Result<Recovered> {
         let source = self.input.into_source()?;
         Ok(recover(&source, decoder(true, Filter::default(), self.registries, self.known_registries), out)?)
+    }
+
+    /// Writes the stream again with other values for sensitive parameters. Events, times, positions
+    /// and losses stay. Each session gets the fact [`Session::SCRUBBED`](crate::Session::SCRUBBED).
+    /// What cannot be read is left out. Order and filter do not apply.
+    ///
+    /// # Errors
+    /// Those of the input and of the output.
+    pub fn scrub(self, how: &Scrub, out: &mut dyn Write) -> Result<Scrubbed> {
+        let source = self.input.into_source()?;
+        let mut decoder = decoder(true, Filter::default(), self.registries, self.known_registries);
+        scan(&source, &mut decoder, self.max_in_memory, |_, _| {})?;
+        Ok(scrub(&source, &decoder.state, how, out)?)
     }
 
     /// Returns true for logs of other systems.
@@ -408,6 +434,7 @@ fn decoder(
     known_registries: KnownRegistries,
 ) -> Decoder {
     let mut state = StreamState::new(looks_ahead, known_registries);
+    state.hide(&filter);
     for registry in registries {
         state.add_registry(registry, &filter);
     }

@@ -29,6 +29,8 @@ pub struct Filter {
     pub from_ns: Option<i64>,
     /// Selects no event at this time or later; in nanoseconds since the session's start.
     pub until_ns: Option<i64>,
+    /// Gives no value of a sensitive parameter. The reader sets it.
+    pub(crate) hides_sensitive: bool,
     /// Selects events by their values. Typed readers do not support it.
     #[doc(hidden)]
     pub condition: Option<SharedCondition>,
@@ -73,6 +75,11 @@ impl Filter {
     /// Sets the end of the selected time, in nanoseconds since the session's start.
     pub fn until_ns(self, until_ns: impl Into<Option<i64>>) -> Self {
         Filter { until_ns: until_ns.into(), ..self }
+    }
+
+    /// Returns true if it selects all events.
+    pub(crate) fn selects_all(&self) -> bool {
+        *self == Filter { hides_sensitive: self.hides_sensitive, ..Filter::default() }
     }
 
     /// Sets the condition on the values of events. Typed readers ignore it.

@@ -25,6 +25,10 @@ pub struct KnownRegistry {
     pub(crate) left_out: Option<Places>,
     pub(crate) plan: Plan,
     pub(crate) wanted: Wanted,
+    /// A sensitive parameter stands for interned strings.
+    pub(crate) has_sensitive_labels: bool,
+    /// The registry itself, if `registry` hides something of it.
+    original: Option<Box<Registry>>,
     /// The condition of the filter.
     test: Option<Arc<dyn Test>>,
     kept: OnceLock<Arc<Kept>>,
@@ -47,15 +51,60 @@ impl From<Registry> for KnownRegistry {
 
 impl KnownRegistry {
     pub(crate) fn new(fingerprint: u64, registry: Registry, at: Option<u64>, filter: &Filter) -> Self {
-        let (plan, namings) = (Plan::new(&registry), Namings::new(&registry));
-        let test = filter.condition.as_ref().map(|condition| condition.0.test(&registry, &namings));
-        let mut wanted = Wanted::new(fingerprint, &registry, filter);
-        if let Some(test) = &test {
-            wanted.narrow(&registry, &**test);
+        let mut plan = Plan::new(&registry);
+        let has_sensitive_labels = registry.has_sensitive_labels();
+        let (registry, original) = match filter.hides_sensitive && registry.is_sensitive() {
+            true => (hidden(&mut plan, &registry), Some(Box::new(registry))),
+            false => (registry, None),
+        };
+        let (namings, left_out) = (Namings::new(&registry), Places::of(&registry));
+        let wanted = Wanted::new(fingerprint, &registry, filter);
+        let (test, kept) = (None, OnceLock::new());
+        let mut known = KnownRegistry {
+            fingerprint,
+            registry,
+            at,
+            namings,
+            left_out,
+            plan,
+            wanted,
+            has_sensitive_labels,
+            original,
+            test,
+            kept,
+        };
+        known.set_test(filter);
+        known
+    }
+
+    /// Sets the condition of the filter for the registry as it is shown.
+    fn set_test(&mut self, filter: &Filter) {
+        let KnownRegistry { registry, namings, wanted, test, .. } = self;
+        *test = filter.condition.as_ref().map(|condition| condition.0.test(registry, namings));
+        if let Some(test) = test {
+            wanted.narrow(registry, &**test);
         }
-        let left_out = Places::of(&registry);
-        let kept = OnceLock::new();
-        KnownRegistry { fingerprint, registry, at, namings, left_out, plan, wanted, test, kept }
+    }
+
+    /// Hides the values of sensitive parameters, or shows them, as the filter says.
+    pub(crate) fn hide_again(&mut self, filter: &Filter) {
+        if self.original.is_some() || filter.hides_sensitive && self.registry.is_sensitive() {
+            let registry = self.original.take().map_or_else(|| self.registry.clone(), |original| *original);
+            *self = KnownRegistry::new(self.fingerprint, registry, self.at, filter);
+        }
+    }
+
+    /// Hides the strings that events give to labels. The labels still have them.
+    pub(crate) fn hide_interned(&mut self, filter: &Filter) {
+        let mut marked = self.registry.clone();
+        marked.mark_interned();
+        if marked != self.registry {
+            let shown = hidden(&mut self.plan, &marked);
+            let before = std::mem::replace(&mut self.registry, shown);
+            self.original.get_or_insert_with(|| Box::new(before));
+            self.kept = OnceLock::new();
+            self.set_test(filter);
+        }
     }
 
     /// Returns the parts for events with memory of their own. The first call copies them.
@@ -80,6 +129,17 @@ impl KnownRegistry {
             .is_some_and(|event| self.wanted.kind(self.registry.kind_of(event).bit))
             && self.wanted.event(event as u32)
     }
+}
+
+/// Returns a registry without the values of its sensitive parameters, which the plan then leaves
+/// out.
+fn hidden(plan: &mut Plan, registry: &Registry) -> Registry {
+    let hidden = registry.hidden();
+    for (index, event) in hidden.events.iter().enumerate() {
+        let params = event.params.iter().enumerate();
+        plan.hide(index, params.filter(|(_, param)| param.sensitive.is_some()).map(|(at, _)| at as u32));
+    }
+    hidden
 }
 
 /// The selected kinds and events of a registry.

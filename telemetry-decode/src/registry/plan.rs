@@ -45,6 +45,8 @@ pub(crate) struct EventPlan {
     /// The first of its delta slots, which are contiguous.
     pub(crate) first_slot: u32,
     kind_bit: u8,
+    /// The indices of parameters whose values are not given.
+    hidden: Box<[u32]>,
     /// It has a parameter that [`Plan::runs`] returns.
     has_runs: bool,
     /// It is returned. Events that are not needed are read and counted.
@@ -150,12 +152,24 @@ impl Plan {
                 leading: leading as u8,
                 params: steps.len() as u32,
                 steps: steps[leading..].into(),
+                hidden: Box::default(),
                 is_needed: true,
                 index: index as u32,
                 kind_bit,
             });
         }
         plan
+    }
+
+    /// Hides the values of parameters of an event, by their indices. [`EventPlan::read_all`]
+    /// still gives them.
+    pub(crate) fn hide(&mut self, event: usize, params: impl Iterator<Item = u32>) {
+        let Some(plan) = self.events.get_mut(event) else { return };
+        plan.hidden = params.collect();
+        let is_hidden = !plan.hidden.is_empty();
+        for short in self.short.iter_mut().filter(|short| is_hidden && short.index == plan.index) {
+            *short = ShortPlan::NONE;
+        }
     }
 
     /// Returns the plan of a kind by its bit number.
@@ -237,9 +251,27 @@ impl EventPlan {
     }
 
     /// Reads all parameters, and stores their bits, or the ranges of their bytes in a payload of
-    /// this length.
+    /// this length. Hidden ones are 0, and without bytes.
     #[inline(always)]
     pub(crate) fn read(
+        &self,
+        cursor: &mut Cursor<'_>,
+        slots: &mut [u64],
+        payload_len: usize,
+        raw: &mut [Raw],
+    ) -> Result<(), Malformed> {
+        self.read_all(cursor, slots, payload_len, raw)?;
+        for param in &self.hidden {
+            if let Some(raw) = raw.get_mut(*param as usize) {
+                *raw = Raw::default();
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all parameters as [`EventPlan::read`] does, with the values of hidden ones.
+    #[inline(always)]
+    pub(crate) fn read_all(
         &self,
         cursor: &mut Cursor<'_>,
         slots: &mut [u64],

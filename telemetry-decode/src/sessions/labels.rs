@@ -22,6 +22,9 @@ pub struct Labels {
     texts: HashSet<Arc<str>>,
     /// Three maps by value and clock reading: names in either role, of pointers, and of addresses.
     names: [BTreeMap<(u64, u64), (NamedAt, Given)>; 3],
+    /// [`Labels::labels`] gives none: some are the values of a sensitive parameter, and it is not
+    /// known which.
+    is_unlisted: bool,
 }
 
 /// The time and place of an event that gives a name. Of two names that a value has at one clock
@@ -150,9 +153,14 @@ impl Labels {
         }
     }
 
-    /// Returns all labels with their strings, in any order.
+    /// Returns all labels with their strings, in any order. None if the reader hides sensitive
+    /// values, and a sensitive parameter stands for labels.
     pub fn labels(&self) -> impl Iterator<Item = (u64, &str)> {
-        let labels = self.strings.iter().filter(|((numbers, _), _)| *numbers == Numbers::LABELS);
+        let labels = self
+            .strings
+            .iter()
+            .filter(|_| !self.is_unlisted)
+            .filter(|((numbers, _), _)| *numbers == Numbers::LABELS);
         labels.map(|((_, number), text)| (*number, &**text))
     }
 
@@ -171,6 +179,11 @@ impl Labels {
                 (role, *value, *ticks, name)
             })
         })
+    }
+
+    /// Sets whether [`Labels::labels`] gives none.
+    pub(crate) fn set_unlisted(&mut self, is_unlisted: bool) {
+        self.is_unlisted = is_unlisted;
     }
 
     /// Returns the number of strings for numbers.

@@ -35,6 +35,10 @@ impl Session {
     /// The fact that the format of the session's log has no end mark, and its value.
     pub const NO_END_MARK: (&str, &str) = ("end_mark", "none");
 
+    /// The key of the fact that sensitive values were replaced, and how: `personal hash, secret
+    /// drop`. A reader does not hide what is replaced already.
+    pub const SCRUBBED: &str = "scrubbed";
+
     /// Creates a declared session without threads and labels, which has not ended.
     #[must_use]
     pub fn new(id: u64, facts: Facts, clock: Clock) -> Session {

@@ -7,13 +7,13 @@ use super::error::{WriteError, refused};
 use crate::values::value::Value;
 
 /// An event whose values are checked.
-pub(super) struct Event<'a> {
-    pub(super) registry: &'a Registry,
-    pub(super) event: &'a Schema,
-    pub(super) code: u16,
-    pub(super) values: &'a [Value<'a>],
+pub(crate) struct Event<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) event: &'a Schema,
+    pub(crate) code: u16,
+    pub(crate) values: &'a [Value<'a>],
     /// Returns the slot of a parameter.
-    pub(super) slots: &'a dyn Fn(usize) -> Option<usize>,
+    pub(crate) slots: &'a dyn Fn(usize) -> Option<usize>,
 }
 
 /// The limit for strings and byte strings.
@@ -130,7 +130,7 @@ fn describe(value: &Value) -> &'static str {
 
 impl Event<'_> {
     /// Appends the event: code, ticks since the lane's last event, parameters.
-    pub(super) fn pack(&self, since: u64, out: &mut Vec<u8>, slots: &mut [u64]) {
+    pub(crate) fn pack(&self, since: u64, out: &mut Vec<u8>, slots: &mut [u64]) {
         put::unsigned(&mut *out, self.code.into());
         put::unsigned(&mut *out, since);
         let mut unused = 0;

@@ -20,6 +20,7 @@ mod replay;
 mod retimed;
 mod round_trip;
 mod rules;
+mod scrub;
 mod seeds;
 mod send;
 mod shards;

@@ -101,8 +101,9 @@ pub(crate) fn param(registry: &Registry, param: &Param) -> String {
     let align =
         if param.align > 1 { format!(", as a rule a multiple of {}", param.align) } else { String::new() };
     let counter = if param.is_counter { ", a counter" } else { "" };
+    let sensitive = param.sensitive.map_or(String::new(), |sensitive| format!(", {}", sensitive.name()));
     let doc = if param.doc.is_empty() { String::new() } else { format!("{} ", param.doc) };
-    format!("{doc}({sort}{unit}{counter}{align})")
+    format!("{doc}({sort}{unit}{counter}{align}{sensitive})")
 }
 
 /// Returns a doc as a sentence of its own.

@@ -62,6 +62,12 @@ impl<'r> Of<'r> {
 pub(super) fn fit(comparison: &Comparison, of: Of<'_>, wanted: bool) -> Result<Tree, Problem> {
     let index = of.find(&comparison.subject.text).ok_or(Problem::Missing)?;
     let param = &of.params()[index];
+    expect_shown(&comparison.subject, of)?;
+    for operand in &comparison.operands {
+        if let Operand::Name(name) = operand {
+            expect_shown(name, of)?;
+        }
+    }
     if param.count != Count::One {
         return element(comparison, of, index, wanted);
     }
@@ -78,6 +84,15 @@ pub(super) fn fit(comparison: &Comparison, of: Of<'_>, wanted: bool) -> Result<T
         Meaning::Bool => bool(comparison, index, wanted),
         Meaning::Float(width) => float(comparison, of, (index, width), wanted),
     }
+}
+
+/// Refuses a parameter whose values are hidden: which events match would tell them.
+fn expect_shown(name: &Name, of: Of<'_>) -> Result<(), Problem> {
+    let param = of.find(&name.text).map(|index| &of.params()[index]);
+    let Some(sensitive) = param.and_then(|param| of.registry.hidden_as(param)) else { return Ok(()) };
+    let message = format!("`{}` is {}, so its values are hidden", name.text, sensitive.name());
+    let help = "`--show-sensitive` shows them";
+    Err(Problem::misuse(name.span.clone(), message).with_help(help))
 }
 
 /// Returns false for an operator that is true where another one is not.

@@ -8,6 +8,7 @@ use crate::check::naming::Marked;
 use crate::check::since::Appended;
 use crate::check::types::Types;
 use crate::model::registry::{Count, Param, Role};
+use crate::model::sensitive::Sensitive;
 use crate::model::sort::Sort;
 use crate::text::diagnostic::{one_of, quote};
 use crate::text::keys;
@@ -90,10 +91,11 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
         names: None,
         numbers: String::new(),
         role,
+        sensitive: sensitive(cx, fields),
         since: None,
     };
     if role.is_some() {
-        for key in ["unit", "counter", "names", "numbers"] {
+        for key in ["unit", "counter", "names", "numbers", "sensitive"] {
             if let Some(value) = fields.place(key) {
                 let message = format!("{} has `{key}`, but is a stack", fields.what);
                 cx.diags.error(value, message).help(format!("leave `{key}` out"));
@@ -157,6 +159,28 @@ fn marked_role(cx: &mut Check, fields: &Fields, sort: Option<(Sort, Count)>) -> 
         cx.diags = noted;
     }
     role
+}
+
+/// Returns why the values of a parameter are not for everyone, if it has the key `sensitive`.
+fn sensitive(cx: &mut Check, fields: &Fields) -> Option<Sensitive> {
+    // A word that a later version knows hides the value too.
+    if cx.origin == Origin::Embedded {
+        let noted = std::mem::take(&mut cx.diags);
+        let text = fields.text(cx, "sensitive").map(|text| Sensitive::from_text(text.get_ref()));
+        cx.diags = noted;
+        return match text {
+            Some(known) => known.or(Some(Sensitive::Secret)),
+            None => fields.has("sensitive").then_some(Sensitive::Secret),
+        };
+    }
+    let text = fields.text(cx, "sensitive")?;
+    let sensitive = Sensitive::from_text(text.get_ref());
+    if sensitive.is_none() {
+        let message = format!("unknown mark {} of {}", quote(text.get_ref()), fields.what);
+        let help = format!("expected {}", one_of(Sensitive::ALL.iter().map(|word| word.name())));
+        cx.diags.error(text.span(), message).help(help);
+    }
+    sensitive
 }
 
 /// Returns the key of the parameter type: `sort`, or its other name `type`.

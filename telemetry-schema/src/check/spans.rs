@@ -168,6 +168,11 @@ pub(super) fn key_in_both<'a>(
     } else if [in_begin, in_end].iter().any(|param| param.role.is_some()) {
         let message = format!("the key {} of {} is a stack", quote(name), span.what);
         cx.diags.error(key.span(), message).help("each event has its own stack: use a number or a pointer");
+    } else if [in_begin, in_end].iter().any(|param| param.sensitive.is_some()) {
+        let message = format!("the key {} of {} is sensitive", quote(name), span.what);
+        cx.diags
+            .error(key.span(), message)
+            .help("tools show keys: use a number that means nothing outside of the program");
     } else {
         return Some(in_begin.sort);
     }

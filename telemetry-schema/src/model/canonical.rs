@@ -124,9 +124,9 @@ impl Registry {
 
     /// Returns a number that practically always differs between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. It does not cover
-    /// docs, priorities, presets, units, counters, spans, messages, rules, `always`, `used`,
-    /// `replay`, `range`, `census`, `tracing`, `time`, `limit`, `sample`, `names`, `numbers` and
-    /// `since`. The last one is about *older* streams.
+    /// docs, priorities, presets, units, counters, spans, messages, rules, `always`, `used` and
+    /// `replay`. Nor does it cover `range`, `census`, `tracing`, `time`, `limit`, `sample`, `names`,
+    /// `numbers`, `sensitive` and `since`. The last one is about *older* streams.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())
     }
@@ -253,6 +253,9 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
         }
         if let Some(role) = param.role {
             let _ = write!(out, ", role = {}", quoted(role.name()));
+        }
+        if let Some(sensitive) = param.sensitive {
+            let _ = write!(out, ", sensitive = {}", quoted(sensitive.name()));
         }
         if let Some(since) = param.since {
             let _ = write!(out, ", since = \"{since}\"");

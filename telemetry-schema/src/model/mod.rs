@@ -5,6 +5,7 @@
 pub(crate) mod canonical;
 pub(crate) mod census;
 pub(crate) mod counter;
+mod hidden;
 pub(crate) mod limit;
 pub(crate) mod naming;
 pub(crate) mod program;
@@ -12,6 +13,7 @@ pub(crate) mod range;
 pub(crate) mod registry;
 pub(crate) mod replay;
 pub(crate) mod rule;
+pub(crate) mod sensitive;
 mod size;
 pub(crate) mod slots;
 pub(crate) mod sort;

@@ -9,6 +9,7 @@ use crate::model::limit::Limit;
 use crate::model::range::Range;
 use crate::model::replay::Replay;
 use crate::model::rule::EventRule;
+use crate::model::sensitive::Sensitive;
 use crate::model::sort::Sort;
 use crate::model::tracing::Tracing;
 use crate::text::limits::DEFAULT_RUN_LEN;
@@ -192,6 +193,8 @@ pub struct Param {
     pub numbers: String,
     /// What its number stands for, if that is something that the runtime gives.
     pub role: Option<Role>,
+    /// Why its values are not for everyone, if so.
+    pub sensitive: Option<Sensitive>,
     /// The version of the registry in which it was appended to its event: streams of older versions
     /// do not have it. `None` for a parameter that the event always had. It is at most the
     /// registry's version, and of the same major. All parameters after it have one too, none of
@@ -453,6 +456,7 @@ impl Param {
             names: None,
             numbers: String::new(),
             role: None,
+            sensitive: None,
             since: None,
         }
     }

@@ -52,8 +52,21 @@ pub const SAMPLE: &[&str] = &["one_in", "by"];
 pub const COUNTER: &[&str] = &["name", "code", "used", "kind", "form", "per", "unit", "doc"];
 
 /// Of a parameter.
-pub const PARAM: &[&str] =
-    &["name", "sort", "type", "max", "align", "unit", "counter", "names", "numbers", "role", "since", "doc"];
+pub const PARAM: &[&str] = &[
+    "name",
+    "sort",
+    "type",
+    "max",
+    "align",
+    "unit",
+    "counter",
+    "names",
+    "numbers",
+    "role",
+    "sensitive",
+    "since",
+    "doc",
+];
 
 /// Of a span.
 pub const SPAN: &[&str] = &["name", "begin", "end", "key", "named_by", "pause", "doc"];

@@ -127,6 +127,8 @@ impl Change {
             | Rule::AlignChanged
             | Rule::CounterChanged
             | Rule::NamesChanged
+            | Rule::SensitiveGiven
+            | Rule::SensitiveChanged
             | Rule::KindBitChanged
             | Rule::KindClockChanged
             | Rule::TypeReprChanged

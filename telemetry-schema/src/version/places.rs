@@ -18,9 +18,9 @@ pub(super) struct Places {
 
 /// The keys whose values changes are about.
 #[rustfmt::skip]
-const KEYS: [&str; 31] = [
+const KEYS: [&str; 32] = [
     "name", "version", "doc", "bit", "clock", "repr", "flags", "value", "code", "always", "used", "replay", "range", "census", "kind", "sort", "max", "align",
-    "unit", "counter", "names", "numbers", "time", "since", "begin", "end", "key", "limit", "named_by", "pause", "major",
+    "unit", "counter", "names", "numbers", "sensitive", "time", "since", "begin", "end", "key", "limit", "named_by", "pause", "major",
 ];
 
 impl Places {

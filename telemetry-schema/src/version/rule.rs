@@ -185,6 +185,12 @@ rules! {
         "a parameter becomes a counter, or stops being one", "it says how values are shown, and each stream has its own",
         old Reads, new Reads, generic "shown as the stream's registry says", python "the same";
 
+    SensitiveGiven "sensitive-given" Minor,
+        "a parameter becomes sensitive", "tools now hide its values, and the values mean the same",
+        old Reads, new Reads, generic "hidden as the stream's registry says", python "the same";
+    SensitiveChanged "sensitive-changed" Median,
+        "a sensitive parameter has another mark, or none", "tools and sinks may now show what they hid",
+        old Reads, new Reads, generic "hidden as the stream's registry says", python "the same";
     NamesChanged "names-changed" Minor,
         "a parameter has another mark `names` or `numbers`", "it says how values are shown, and each stream has its own",
         old Reads, new Reads, generic "named by the stream's marks, or by those that the tool knows if it has none", python "the same";

@@ -172,6 +172,9 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     compare("names", true, |r| r.events[6].params[14].names = Some(0));
     compare("numbers", true, |r| r.events[2].params[2].numbers = "thing".to_string());
     compare("a role", true, |r| r.events[2].params[2].role = Some(telemetry_schema::Role::Stack));
+    compare("a sensitive parameter", true, |r| {
+        r.events[2].params[2].sensitive = Some(telemetry_schema::Sensitive::Secret);
+    });
     compare("time", true, |r| r.events[2].time = Some(2));
     compare("since", true, |r| r.events[2].params[2].since = Some(r.version));
     compare("always", true, |r| r.events[1].always = false);

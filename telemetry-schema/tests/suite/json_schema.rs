@@ -3,7 +3,7 @@
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use telemetry_schema::version::Rule;
-use telemetry_schema::{Clock, JSON_SCHEMA, Role, Sort, keys, limits};
+use telemetry_schema::{Clock, JSON_SCHEMA, Role, Sensitive, Sort, keys, limits};
 use toml::de::{DeTable, DeValue};
 
 use crate::mistakes::mistakes;
@@ -174,6 +174,8 @@ fn sorts_are_those_of_the_list() {
         plain.iter().map(String::as_str).chain(roles.clone()),
     );
     same_words(&words(&schema, "/$defs/param/properties/role/enum"), roles);
+    let sensitive = Sensitive::ALL.iter().map(|word| word.name());
+    same_words(&words(&schema, "/$defs/param/properties/sensitive/enum"), sensitive);
     enumerated("/$defs/run_sort/enum", |sort| sort.is_run());
     enumerated("/$defs/counter_sort/enum", |sort| sort.is_number());
     enumerated("/$defs/type/properties/repr/enum", |sort| sort.int_range().is_some());

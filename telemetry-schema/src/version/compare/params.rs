@@ -115,6 +115,8 @@ fn field_by_field(
     changes.field(rule, things, "unit", &was.unit, &is.unit);
     let mark = |param: &LockParam| if param.is_counter { "true" } else { "" };
     changes.field(Rule::CounterChanged, things, "counter", mark(was), mark(is));
+    let rule = if was.sensitive.is_empty() { Rule::SensitiveGiven } else { Rule::SensitiveChanged };
+    changes.field(rule, things, "sensitive", &was.sensitive, &is.sensitive);
     // Every stream of this major has the parameters of an older one, whose `since` is then left
     // out.
     let was_since = was.since.filter(|since| since.major == version.major || is.since.is_some());

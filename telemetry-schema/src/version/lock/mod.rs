@@ -7,6 +7,7 @@ mod words;
 
 use crate::model::canonical::fnv1a;
 use crate::model::registry::{Event, Registry, TypeValue};
+use crate::model::sensitive::Sensitive;
 
 pub use field::{Docs, State};
 pub use table::{
@@ -102,6 +103,7 @@ fn event(registry: &Registry, event: &Event) -> LockEvent {
         is_counter: param.is_counter,
         names: param.names.and_then(|of| event.params.get(of)).map_or(String::new(), |of| of.name.clone()),
         numbers: param.numbers.clone(),
+        sensitive: param.sensitive.map_or("", Sensitive::name).to_string(),
         since: param.since,
         docs: Docs::of(&param.doc),
     });

@@ -126,6 +126,8 @@ items! {
         names: String = keyed("names=", SNAKE, String::new(), "the name of a parameter"),
         /// The space of its numbers; empty without such a mark.
         numbers: String = keyed("numbers=", SNAKE, String::new(), "the name of a parameter"),
+        /// The word of [`crate::Sensitive`]; empty without one.
+        sensitive: String = keyed("sensitive=", SNAKE, String::new(), "`personal` or `secret`"),
         since: Option<Version> = optional("since=", VERSION, "a version"),
         docs: Docs = docs(),
     }

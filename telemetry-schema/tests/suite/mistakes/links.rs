@@ -307,6 +307,10 @@ pub(super) const LINKS: &[Mistake] = &[
     meaning("span_key_not_in_both", &[("key = \"trace\"", "key = \"condemned\"")]),
     meaning("span_named_by_nothing", &[("key = \"trace\"", "key = \"trace\"\nnamed_by = \"what\"")]),
     meaning("span_named_by_a_number", &[("key = \"trace\"", "key = \"trace\"\nnamed_by = \"trace\"")]),
+    meaning(
+        "span_key_is_sensitive",
+        &[("{ name = \"trace\", sort = \"P\"", "{ name = \"trace\", sort = \"P\", sensitive = \"secret\"")],
+    ),
     meaning("span_key_without_choice", &[("end = \"TraceEnd\"", "end = \"PoolInit\"")]),
     meaning(
         "span_key_of_two_sorts",

@@ -1,0 +1,243 @@
+//! Streams without the values of sensitive parameters: everything else is as before.
+
+use proptest::prelude::*;
+use telemetry_decode::scrub::{Method, Scrub};
+use telemetry_decode::writer::{Compress, Lane, Writer};
+use telemetry_decode::{Completeness, Facts, RawStr, Reader, Session, Value};
+use telemetry_format::Loss;
+use telemetry_schema::{Registry, Sensitive, Sort};
+
+use crate::made::{Made, Plan, START, blocks, make, registry};
+use crate::read::{LaneKey, Read, Way, assert_same, read};
+
+/// Returns a registry of every type, in which every second parameter is sensitive.
+fn sensitive() -> Registry {
+    let mut registry = registry();
+    let params = registry.events.iter_mut().flat_map(|event| &mut event.params);
+    for (at, param) in params.enumerate().filter(|(at, param)| at % 2 == 0 && param.role.is_none()) {
+        param.sensitive = Some(Sensitive::ALL[at / 2 % 2]);
+    }
+    registry.spans.clear();
+    registry
+}
+
+fn how(personal: Method, secret: Method) -> Scrub {
+    let mut how = Scrub::default();
+    (how.personal, how.secret, how.key) = (personal, secret, [7; 16]);
+    how
+}
+
+fn scrub(stream: &[u8], how: &Scrub) -> Vec<u8> {
+    let mut out = Vec::new();
+    Reader::from_slice(stream).scrub(how, &mut out).unwrap();
+    out
+}
+
+/// A lane, and its read events, losses, missing and excluded events.
+type LaneAccount = (LaneKey, u64, Loss, u64, u64);
+
+/// Returns an account without the places of blocks.
+fn account(completeness: &Completeness) -> (u64, Vec<LaneAccount>, Vec<(u64, bool)>) {
+    let lanes = completeness.lanes.iter().map(|lane| {
+        let key = (lane.session, lane.thread, lane.registry, lane.kind);
+        (key, lane.read, lane.lost, lane.missing, lane.excluded)
+    });
+    let mut lanes: Vec<_> = lanes.collect();
+    lanes.sort_by_key(|(key, ..)| *key);
+    (completeness.events, lanes, completeness.sessions.clone())
+}
+
+/// Compares a stream with what it was, and returns the events of both.
+#[track_caller]
+fn check(registry: &Registry, stream: &[u8], how: &Scrub) -> (Vec<Read>, Vec<Read>) {
+    let scrubbed = scrub(stream, how);
+    let (before, whole) = read(Way::MemoryByTime, stream);
+    let hide = |events: &[Read]| -> Vec<Read> {
+        let hidden = |event: &Read| {
+            let mut event = event.clone();
+            let params = &registry.event(event.code).unwrap().params;
+            for (value, param) in event.values.iter_mut().zip(params) {
+                if param.sensitive.is_some() {
+                    value.clear();
+                }
+            }
+            event
+        };
+        events.iter().map(hidden).collect()
+    };
+    let mut after = Vec::new();
+    for way in [Way::MemoryByTime, Way::FileByTime, Way::PipeByTime] {
+        let (events, completeness) = read(way, &scrubbed);
+        assert_same(&hide(&events), &hide(&before), &format!("{way:?}, {how:?}"));
+        assert_eq!(account(&completeness), account(&whole), "{way:?}, {how:?}");
+        assert_eq!(
+            completeness.damaged_ranges + completeness.undecodable_parts,
+            0,
+            "{way:?}: {completeness}"
+        );
+        after = events;
+    }
+    let sessions = Reader::from_slice(&scrubbed).index().unwrap().sessions;
+    let text = format!("personal {}, secret {}", how.personal.name(), how.secret.name());
+    assert!(sessions.iter().all(|session| session.facts.text(Session::SCRUBBED) == Some(&*text)));
+    (before, after)
+}
+
+fn methods() -> impl Strategy<Value = Method> {
+    prop::sample::select(Method::ALL.to_vec())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn everything_else_is_as_before(
+        (seed, sessions, compress) in (any::<u64>(), 1..3_u64, any::<bool>()),
+        (personal, secret) in (methods(), methods()),
+    ) {
+        let registry = sensitive();
+        let plan = Plan { seed, sessions, compress, events: 120, lose: 15, end: seed.is_multiple_of(2), ..Plan::default() };
+        let Made { stream, .. } = make(&registry, &plan);
+        let how = how(personal, secret);
+        let (before, after) = check(&registry, &stream, &how);
+        for (before, after) in before.iter().zip(&after) {
+            let params = &registry.event(before.code).unwrap().params;
+            for ((param, before), after) in params.iter().zip(&before.values).zip(&after.values) {
+                let Some(sensitive) = param.sensitive else { continue };
+                let method = if sensitive == Sensitive::Personal { personal } else { secret };
+                let is_zero = ["(0)", "(0x0)", "(false)", "(00000000)", "(0000000000000000)", "(RawStr([]))", "([])"];
+                let is_list = after.starts_with('[');
+                prop_assert!(
+                    method != Method::Drop || is_list || is_zero.iter().any(|zero| after.ends_with(zero)),
+                    "{}: {before} became {after}",
+                    param.name
+                );
+            }
+        }
+    }
+
+    /// What is kept is exact, and the rest is missing as it was.
+    #[test]
+    fn damage_stays_accounted(seed in any::<u64>(), place in any::<prop::sample::Index>(), cut in any::<bool>()) {
+        let registry = sensitive();
+        let mut stream = make(&registry, &Plan { seed, events: 150, ..Plan::default() }).stream;
+        let at = place.index(stream.len());
+        if cut { stream.truncate(at) } else { stream[at] ^= 0x55 }
+        let scrubbed = scrub(&stream, &how(Method::Hash, Method::Drop));
+        let (before, found) = read(Way::MemoryByTime, &stream);
+        let (after, kept) = read(Way::MemoryByTime, &scrubbed);
+        let place = |event: &Read| (event.lane(), event.code, event.ticks);
+        // A registry or session that is damaged leaves nothing that could be read.
+        prop_assert_eq!(before.iter().map(place).collect::<Vec<_>>(), after.iter().map(place).collect::<Vec<_>>());
+        prop_assert_eq!(found.missing(), kept.missing(), "{} {}", found, kept);
+        prop_assert_eq!(found.lost(), kept.lost());
+    }
+}
+
+#[test]
+fn equal_values_have_equal_hashes() {
+    let registry = sensitive();
+    let stream = make(&registry, &Plan { events: 400, ..Plan::default() }).stream;
+    let (before, after) = check(&registry, &stream, &how(Method::Hash, Method::Hash));
+    let mut hashes = std::collections::HashMap::new();
+    let mut replaced = 0;
+    for (before, after) in before.iter().zip(&after) {
+        let params = &registry.event(before.code).unwrap().params;
+        for ((param, before), after) in params.iter().zip(&before.values).zip(&after.values) {
+            if param.sensitive.is_some() && param.sort != Sort::Label {
+                let hash = hashes.entry((registry.sort_text(param), before.clone())).or_insert(after.clone());
+                assert_eq!(hash, after, "{}: {before}", param.name);
+                replaced += usize::from(before != after);
+            }
+        }
+    }
+    assert!(replaced > 500, "{replaced} values differ");
+    let mut other = how(Method::Hash, Method::Hash);
+    other.key = [8; 16];
+    assert_ne!(scrub(&stream, &how(Method::Hash, Method::Hash)), scrub(&stream, &other), "another key");
+}
+
+const LABELS: &str = r#"
+    [registry]
+    name = "towns"
+    version = "1.0.0"
+    doc = "d"
+    [kinds]
+    Visit = { bit = 0, doc = "d" }
+    [[event]]
+    name = "Visited"
+    code = 1
+    kind = "Visit"
+    doc = "d"
+    params = [
+      { name = "page", sort = "label", doc = "d" },
+      { name = "town", sort = "label", sensitive = "personal", doc = "d" },
+      { name = "others", sort = "[label]", max = 4, sensitive = "secret", doc = "d" },
+    ]"#;
+
+/// Strings of labels are replaced if a sensitive parameter stands for them.
+#[test]
+fn labels_are_replaced() {
+    let registry = telemetry_schema::parse(LABELS).unwrap();
+    let mut writer = Writer::new(Vec::new()).compress(Compress::All);
+    writer.session(1, &Facts::default(), 0, START).unwrap();
+    let own = writer.registry(1, &telemetry_decode::names::runtime_registry().unwrap()).unwrap();
+    let registry = writer.registry(1, &registry).unwrap();
+    let lane = |thread, registry| Lane { session: 1, thread, registry };
+    for (label, text) in [(1, "page one"), (2, "Ely"), (3, "Wells"), (4, "Bath")] {
+        let values = [Value::Label(label), Value::String(RawStr::from(text))];
+        writer.event(lane(0, own), 2, label, &values).unwrap();
+    }
+    let others = [Value::Label(3)];
+    let values = [Value::Label(1), Value::Label(2), Value::Array((&others[..]).into())];
+    writer.event(lane(1, registry), 1, 10, &values).unwrap();
+    writer.end(1, 20).unwrap();
+    let stream = writer.finish().unwrap();
+    for (personal, secret, expected) in [
+        (Method::Truncate, Method::Drop, ["page one", "El", "", "Bath"]),
+        (Method::Drop, Method::Truncate, ["page one", "", "We", "Bath"]),
+        (Method::Hash, Method::Hash, ["page one", "3ee6d51ae2d81f65", "dd24e9b626a03d99", "Bath"]),
+    ] {
+        let mut how = how(personal, secret);
+        how.keep = 2;
+        let scrubbed = scrub(&stream, &how);
+        let mut events = Reader::from_slice(&scrubbed).events().unwrap();
+        let mut found = Vec::new();
+        while let Some(event) = events.next().unwrap() {
+            if event.name() == "Intern" {
+                found.push(event.value(1).unwrap().to_string());
+            }
+        }
+        assert_eq!(found, expected);
+    }
+}
+
+/// A stream whose sessions are all scrubbed has nothing to hide.
+#[test]
+fn what_is_scrubbed_is_not_hidden_again() {
+    let registry = sensitive();
+    let stream = make(&registry, &Plan::default()).stream;
+    let scrubbed = scrub(&stream, &how(Method::Hash, Method::Hash));
+    let names = |stream: &[u8]| -> Vec<bool> {
+        [Reader::from_slice(stream), Reader::from_reader(stream).order(telemetry_decode::Order::Stream)]
+            .map(|reader| {
+                let mut events = reader.hide_sensitive(true).events().unwrap();
+                let mut hides = false;
+                while let Some(event) = events.next().unwrap() {
+                    hides |= event.params().any(|param| param.value.to_string().contains("<personal>"));
+                }
+                hides
+            })
+            .to_vec()
+    };
+    assert_eq!(names(&stream), [true, true]);
+    assert_eq!(names(&scrubbed), [false, false]);
+    // The same with a session that is not scrubbed.
+    let other = make(&registry, &Plan { seed: 5, sessions: 2, ..Plan::default() }).stream;
+    let mixed: Vec<u8> = [&scrubbed[..], &other].concat();
+    assert_eq!(names(&mixed), [true, true]);
+    // The same session again, as it was. A pipe gives the events that come first.
+    assert_eq!(names(&[&scrubbed[..], &stream].concat()), [true, false]);
+    assert_eq!(names(&[&stream[..], &scrubbed].concat()), [true, true]);
+    assert!(blocks(&scrubbed).len() >= blocks(&stream).len());
+}

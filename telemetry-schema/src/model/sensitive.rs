@@ -1,0 +1,37 @@
+//! The mark of parameters whose values are not for everyone.
+
+/// Why the values of a parameter are not for everyone. Tools hide both unless they are told
+/// otherwise; `telemetry scrub` treats the two differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sensitive {
+    /// It is about a person: a name, an address, what a user searched for.
+    Personal,
+    /// It gives access to something, or must not leave the program: a password, a token, a key.
+    Secret,
+}
+
+impl Sensitive {
+    /// Every word.
+    pub const ALL: &[Sensitive] = &[Sensitive::Personal, Sensitive::Secret];
+
+    /// Returns its word in a registry file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Sensitive::Personal => "personal",
+            Sensitive::Secret => "secret",
+        }
+    }
+
+    /// Returns the text that tools show in place of a value.
+    pub const fn shown(self) -> &'static str {
+        match self {
+            Sensitive::Personal => "<personal>",
+            Sensitive::Secret => "<secret>",
+        }
+    }
+
+    /// Returns the mark for a word.
+    pub fn from_text(text: &str) -> Option<Sensitive> {
+        Sensitive::ALL.iter().copied().find(|sensitive| sensitive.name() == text)
+    }
+}
