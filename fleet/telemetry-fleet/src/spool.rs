@@ -177,18 +177,20 @@ impl Spool {
     fn keep(&self, folder: &str, name: &SegmentName, path: &Path) -> io::Result<PathBuf> {
         let kept = self.dir.join(folder).join(name.to_string());
         let parent = kept.parent().unwrap_or(&self.dir);
-        let is_new = !parent.is_dir();
-        fs::create_dir_all(parent)?;
+        // The names must survive a crash of the machine, too: those of new folders, and that of the
+        // file.
+        if !parent.is_dir() {
+            fs::create_dir_all(parent)?;
+            for folder in parent.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.dir)) {
+                File::open(folder)?.sync_all()?;
+            }
+        }
         match fs::rename(path, &kept) {
             // It was moved before, and the rest failed.
             Err(error) if error.kind() == io::ErrorKind::NotFound && kept.exists() => {}
             renamed => renamed?,
         }
-        // The name must survive a crash of the machine, too, and so must those of new folders.
-        let folders = parent.ancestors().take_while(|folder| folder.starts_with(&self.dir));
-        for folder in folders.take(if is_new { usize::MAX } else { 1 }) {
-            File::open(folder)?.sync_all()?;
-        }
+        File::open(parent)?.sync_all()?;
         Ok(kept)
     }
 }

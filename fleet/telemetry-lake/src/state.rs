@@ -171,7 +171,10 @@ impl SessionState {
     pub fn missing(&self) -> Vec<Missing> {
         let mut all: Vec<_> =
             self.lanes.iter().enumerate().flat_map(|(n, lane)| lane.missing(n, self)).collect();
-        let given = |lane: &LaneState| lane.recorded.saturating_sub(lane.not_given().sum());
+        // What a sink lost may be rows by another stream, but no block of its own stream.
+        let not_given =
+            |lane: &LaneState| lane.marks.total().lost.sink.saturating_add(lane.not_given().excluded);
+        let given = |lane: &LaneState| lane.recorded.saturating_sub(not_given(lane));
         let at_ends = self.written.saturating_sub(self.lanes.iter().map(given).sum());
         let last = self.lanes.iter().map(|lane| lane.recorded_ns).max().unwrap_or(self.started_ns);
         let until_ns = self.until_ns.max(last);

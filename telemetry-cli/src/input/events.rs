@@ -148,9 +148,13 @@ impl Opened {
         self.events.registries()
     }
 
-    /// Returns true if a registry found so far has sensitive parameters, whose values are hidden.
+    /// Returns true if values of a registry found so far are hidden. Those of a scrubbed stream are
+    /// not.
     pub(crate) fn hides_sensitive(&self) -> bool {
-        self.inputs.hides_sensitive() && self.registries().iter().any(|known| known.registry.is_sensitive())
+        self.registries().iter().any(|KnownRegistry { registry, .. }| {
+            let mut params = registry.events.iter().flat_map(|event| &event.params);
+            params.any(|param| registry.hidden_as(param).is_some())
+        })
     }
 
     /// Passes all events to a function, and shows progress.

@@ -73,16 +73,18 @@ impl Samples {
         }
         let periods = event.value(1).and_then(|value| value.as_u64()).unwrap_or(0);
         self.samples += 1;
-        self.periods += periods;
+        self.periods = self.periods.saturating_add(periods);
         let mut names = open_spans(&self.pairing, event);
         if let Some(innermost) = names.last() {
-            self.spans.entry(innermost.clone()).or_default().own += periods;
+            let own = &mut self.spans.entry(innermost.clone()).or_default().own;
+            *own = own.saturating_add(periods);
         }
         // A span may be open in itself.
         names.sort_unstable();
         names.dedup();
         for name in names {
-            self.spans.entry(name).or_default().periods += periods;
+            let all = &mut self.spans.entry(name).or_default().periods;
+            *all = all.saturating_add(periods);
         }
     }
 

@@ -68,10 +68,16 @@ impl Switches {
             Some(Value::String(text)) => Some(Box::from(String::from_utf8_lossy(text.0))),
             _ => None,
         };
+        let number = |name| match value(name) {
+            Some(Value::Unsigned(number)) => number,
+            _ => 0,
+        };
         let (Some(registry), Some(event)) = (text("registry"), text("event")) else { return };
+        // It was told before, in what this reader does not have.
+        let is_first = number("so_far") <= number("left_out");
         let key = (session, registry, event);
         if self.left_out.len() < MAX_CHANGES || self.left_out.contains_key(&key) {
-            let first = self.left_out.entry(key).or_insert(ns);
+            let first = self.left_out.entry(key).or_insert(if is_first { ns } else { i64::MIN });
             *first = ns.min(*first);
         }
     }

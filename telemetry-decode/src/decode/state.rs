@@ -220,6 +220,8 @@ impl StreamState {
     /// Takes a block of text that cannot be decompressed.
     pub(crate) fn not_unpacked(&mut self, at: u64, header: &Header, why: &Reason) {
         self.session(header);
+        // It may be that of a session, and does not say that the session is scrubbed.
+        self.hide_again();
         self.not_understood(at, header, true, Some(why.to_string()));
     }
 

@@ -52,7 +52,7 @@ impl From<Registry> for KnownRegistry {
 impl KnownRegistry {
     pub(crate) fn new(fingerprint: u64, registry: Registry, at: Option<u64>, filter: &Filter) -> Self {
         let mut plan = Plan::new(&registry);
-        let has_sensitive_labels = registry.has_sensitive_labels();
+        let has_sensitive_labels = registry.sensitive_labels().is_some();
         let (registry, original) = match filter.hides_sensitive && registry.is_sensitive() {
             true => (hidden(&mut plan, &registry), Some(Box::new(registry))),
             false => (registry, None),

@@ -1,25 +1,26 @@
-//! The labels that sensitive parameters stand for.
+//! The labels that sensitive parameters stand for, and those that only others stand for.
 
 use std::collections::HashMap;
 
 use telemetry_format::Header;
-use telemetry_schema::{Sensitive, Sort};
+use telemetry_schema::{Named, Registry, Sensitive, Sort};
 
-use crate::decode::state::StreamState;
 use crate::decode::walk::{Walk, walk};
+use crate::registry::known_registry::KnownRegistry;
 use crate::registry::param_value::value;
 use crate::values::value::Value;
 
-/// The most labels that are remembered. If there are more, all labels count as sensitive.
+/// The most labels that are remembered. All others count as sensitive.
 const MAX_LABELS: usize = 1 << 20;
 
-/// The labels of all sessions that sensitive parameters stand for.
+/// The labels of all sessions that parameters of events stand for.
 #[derive(Default)]
-pub(super) struct SensitiveLabels {
-    /// By session and number.
-    found: HashMap<(u64, u64), Sensitive>,
-    /// There are too many; the strictest mark.
-    all: Option<Sensitive>,
+pub(super) struct Labels {
+    /// By session and number: the strictest mark of the parameters; `None` if none of them has one.
+    found: HashMap<(u64, u64), Option<Sensitive>>,
+    /// The mark of a label without such events. A stream has all labels of its program so far. The
+    /// events that stand for one may be in another file, lost, or still to come.
+    others: Option<Sensitive>,
     lanes: HashMap<LaneKey, (Next, Walk)>,
 }
 
@@ -47,30 +48,42 @@ pub(super) fn resume<S>(
     }
 }
 
-impl SensitiveLabels {
+impl Labels {
+    /// Takes the strictest mark of the parameters that stand for labels.
+    pub(super) fn new(others: Sensitive) -> Labels {
+        Labels { others: Some(others), ..Labels::default() }
+    }
+
     /// Returns why a label of a session is sensitive, if it is.
     pub(super) fn mark(&self, session: u64, label: u64) -> Option<Sensitive> {
-        self.all.or_else(|| self.found.get(&(session, label)).copied())
+        self.found.get(&(session, label)).copied().unwrap_or(self.others)
     }
 
     /// Takes the labels of a part of events. What is not understood has none that would be kept.
-    pub(super) fn take(&mut self, state: &StreamState, header: &Header, payload: &[u8]) {
-        let Some(known) = state.registry(header.registry).map(|index| &state.registries[index]) else {
-            return;
-        };
+    /// `registry` is that of `known`, with the marks that follow from others.
+    pub(super) fn take(
+        &mut self,
+        known: &KnownRegistry,
+        registry: &Registry,
+        header: &Header,
+        payload: &[u8],
+    ) {
         let Some(mut at) = resume(&mut self.lanes, header, || Walk::from(header)) else { return };
-        let registry = &known.registry;
-        let (found, all) = (&mut self.found, &mut self.all);
+        let found = &mut self.found;
         let walked = walk(known, header.kind, payload, header.events, &mut at, |index, _, raws, _| {
             let Some(event) = registry.events.get(index as usize) else { return };
-            for (param, raw) in event.params.iter().zip(raws) {
-                let Some(sensitive) = param.sensitive.filter(|_| param.sort == Sort::Label) else { continue };
+            for (at, (param, raw)) in event.params.iter().zip(raws).enumerate() {
+                // An event that gives a label its string does not stand for it.
+                let names = || event.namings().any(|naming| naming.named == Named::Label && naming.of == at);
+                if param.sort != Sort::Label || names() {
+                    continue;
+                }
                 let mut note = |label: u64| {
-                    if found.len() >= MAX_LABELS {
-                        *all = (*all).max(Some(sensitive));
-                    } else {
-                        let mark = found.entry((header.session, label)).or_insert(sensitive);
-                        *mark = sensitive.max(*mark);
+                    let (key, is_full) = ((header.session, label), found.len() >= MAX_LABELS);
+                    match found.get_mut(&key) {
+                        Some(mark) => *mark = param.sensitive.max(*mark),
+                        None if is_full => {}
+                        None => drop(found.insert(key, param.sensitive)),
                     }
                 };
                 match value(registry, payload, param, raw) {

@@ -6,7 +6,7 @@ use telemetry_format::Header;
 use telemetry_schema::{NameBy, Named, Param, Registry, Sensitive, Slots, Sort};
 
 use super::how::{New, Scrub};
-use super::labels::{LaneKey, Next, SensitiveLabels, lane_key, resume};
+use super::labels::{Labels, LaneKey, Next, lane_key, resume};
 use crate::decode::walk::{Walk, walk};
 use crate::registry::known_registry::KnownRegistry;
 use crate::registry::param_value::value;
@@ -17,11 +17,11 @@ use crate::write::pack;
 /// A registry, with what is sensitive in it.
 pub(super) struct Marked {
     /// With the marks that follow from others.
-    registry: Registry,
+    pub(super) registry: Registry,
     slots: Slots,
     /// The bits of kinds whose events are written again.
     kinds: u64,
-    /// The bits of kinds with a sensitive parameter that stands for labels.
+    /// The bits of kinds with a parameter that stands for labels.
     pub(super) label_kinds: u64,
 }
 
@@ -57,7 +57,7 @@ impl Marked {
                 kinds |= bit;
             }
             let is_label = |param: &Param| param.sort == Sort::Label;
-            if event.params.iter().any(|param| param.sensitive.is_some() && is_label(param)) {
+            if has_labels && event.params.iter().any(is_label) {
                 label_kinds |= bit;
             }
         }
@@ -75,7 +75,7 @@ impl Marked {
         (index, session): (usize, u64),
         values: &[Value<'_>],
         scrub: &Scrub,
-        labels: &SensitiveLabels,
+        labels: &Labels,
     ) -> Vec<Option<New>> {
         let event = &self.registry.events[index];
         let new = |(param, value): (&Param, &Value<'_>)| {
@@ -108,7 +108,7 @@ impl Parts {
         &mut self,
         known: &KnownRegistry,
         marked: &Marked,
-        (scrub, labels): (&Scrub, &SensitiveLabels),
+        (scrub, labels): (&Scrub, &Labels),
         header: &Header,
         payload: &[u8],
     ) -> Option<(Header, Vec<u8>)> {

@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use telemetry_format::{BlockType, HEADER_LEN, Header, codec, flags};
+use telemetry_schema::Sensitive;
 
 use super::how::Scrub;
-use super::labels::SensitiveLabels;
+use super::labels::Labels;
 use super::part::{Marked, Parts};
 use crate::bytes::blocks::{Block, Blocks, Piece};
 use crate::bytes::compression::{pack, unpack};
@@ -39,10 +40,13 @@ pub(crate) fn scrub(
     scrub: &Scrub,
     out: &mut dyn Write,
 ) -> io::Result<Scrubbed> {
-    let has_labels = state.registries.iter().any(|known| known.registry.has_sensitive_labels());
+    let strictest = state.registries.iter().filter_map(|known| known.registry.sensitive_labels()).max();
     let marked: Vec<Marked> =
-        state.registries.iter().map(|known| Marked::new(&known.registry, has_labels)).collect();
-    let labels = if has_labels { labels_of(source, state, &marked)? } else { SensitiveLabels::default() };
+        state.registries.iter().map(|known| Marked::new(&known.registry, strictest.is_some())).collect();
+    let labels = match strictest {
+        Some(strictest) => labels_of(source, state, &marked, strictest)?,
+        None => Labels::default(),
+    };
     let mut writing =
         Writing { state, scrub, marked, labels, parts: Parts::default(), out, done: Scrubbed::default() };
     let mut blocks = Blocks::skipping(source);
@@ -61,20 +65,25 @@ pub(crate) fn scrub(
     Ok(Scrubbed { replaced: writing.parts.replaced, ..writing.done })
 }
 
-/// Returns the labels that sensitive parameters stand for.
-fn labels_of(source: &Source<'_>, state: &StreamState, marked: &[Marked]) -> io::Result<SensitiveLabels> {
-    let mut labels = SensitiveLabels::default();
+/// Returns which labels sensitive parameters stand for, and which others.
+fn labels_of(
+    source: &Source<'_>,
+    state: &StreamState,
+    marked: &[Marked],
+    strictest: Sensitive,
+) -> io::Result<Labels> {
+    let mut labels = Labels::new(strictest);
     let mut blocks = Blocks::skipping(source);
     while let Some(piece) = blocks.next()? {
         let Piece::Block(Block { header, payload, .. }) = piece else { continue };
         let is_of_events = header.block_type == BlockType::Events;
-        let marked = state.registry(header.registry).filter(|_| is_of_events).map(|index| &marked[index]);
+        let Some(index) = state.registry(header.registry).filter(|_| is_of_events) else { continue };
         let bit = 1_u64.checked_shl(header.kind.into()).unwrap_or(0);
-        if marked.is_none_or(|marked| marked.label_kinds & bit == 0) {
+        if marked[index].label_kinds & bit == 0 {
             continue;
         }
         if let Ok((header, payload)) = unpack(&header, payload) {
-            labels.take(state, &header, &payload);
+            labels.take(&state.registries[index], &marked[index].registry, &header, &payload);
         }
     }
     Ok(labels)
@@ -86,7 +95,7 @@ struct Writing<'a> {
     scrub: &'a Scrub,
     /// By index of the registry.
     marked: Vec<Marked>,
-    labels: SensitiveLabels,
+    labels: Labels,
     parts: Parts,
     out: &'a mut dyn Write,
     done: Scrubbed,

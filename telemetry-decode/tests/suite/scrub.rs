@@ -175,7 +175,8 @@ const LABELS: &str = r#"
       { name = "others", sort = "[label]", max = 4, sensitive = "secret", doc = "d" },
     ]"#;
 
-/// Strings of labels are replaced if a sensitive parameter stands for them.
+/// Strings of labels are replaced if a sensitive parameter stands for them, or if no event says
+/// what they stand for.
 #[test]
 fn labels_are_replaced() {
     let registry = telemetry_schema::parse(LABELS).unwrap();
@@ -194,9 +195,13 @@ fn labels_are_replaced() {
     writer.end(1, 20).unwrap();
     let stream = writer.finish().unwrap();
     for (personal, secret, expected) in [
-        (Method::Truncate, Method::Drop, ["page one", "El", "", "Bath"]),
-        (Method::Drop, Method::Truncate, ["page one", "", "We", "Bath"]),
-        (Method::Hash, Method::Hash, ["page one", "3ee6d51ae2d81f65", "dd24e9b626a03d99", "Bath"]),
+        (Method::Truncate, Method::Drop, ["page one", "El", "", ""]),
+        (Method::Drop, Method::Truncate, ["page one", "", "We", "Ba"]),
+        (
+            Method::Hash,
+            Method::Hash,
+            ["page one", "3ee6d51ae2d81f65", "dd24e9b626a03d99", "d748aef213c0d46e"],
+        ),
     ] {
         let mut how = how(personal, secret);
         how.keep = 2;
@@ -240,4 +245,51 @@ fn what_is_scrubbed_is_not_hidden_again() {
     assert_eq!(names(&[&scrubbed[..], &stream].concat()), [true, false]);
     assert_eq!(names(&[&stream[..], &scrubbed].concat()), [true, true]);
     assert!(blocks(&scrubbed).len() >= blocks(&stream).len());
+}
+
+/// What tells a string for a number is as sensitive as the strictest parameter with such a number.
+#[test]
+fn marks_follow_from_others() {
+    let registry = |mark: &str| {
+        let text = format!(
+            r#"
+            [registry]
+            name = "shop"
+            version = "1.0.0"
+            doc = "A shop"
+            [kinds]
+            Use = {{ bit = 0, doc = "use" }}
+            [[event]]
+            name = "Bought"
+            code = 1
+            kind = "Use"
+            doc = "Something was bought"
+            params = [{{ name = "user", sort = "u32", numbers = "users"{mark}, doc = "who" }}]
+            [[event]]
+            name = "Renewed"
+            code = 2
+            kind = "Use"
+            doc = "A user has another number"
+            params = [
+              {{ name = "user", sort = "u32", numbers = "users", sensitive = "personal", doc = "who" }},
+            ]
+            [[event]]
+            name = "UserName"
+            code = 3
+            kind = "Use"
+            doc = "A user has a name"
+            params = [
+              {{ name = "id", sort = "u32", numbers = "users", doc = "who" }},
+              {{ name = "name", sort = "string", names = "id", doc = "the name" }},
+            ]
+            "#
+        );
+        telemetry_schema::parse(&text).unwrap_or_else(|wrong| panic!("{}", wrong.render("shop", &text)))
+    };
+    for (mark, strictest) in [("", Sensitive::Personal), (r#", sensitive = "secret""#, Sensitive::Secret)] {
+        let registry = registry(mark);
+        assert_eq!(registry.sensitive_labels(), None);
+        let hidden = registry.hidden();
+        assert_eq!(hidden.hidden_as(&hidden.events[2].params[1]), Some(strictest));
+    }
 }

@@ -133,6 +133,12 @@ impl Cells {
         left_out.saturating_sub(told.fetch_max(left_out, Ordering::Relaxed))
     }
 
+    /// Returns true if the thread has told of an event that is left out. Threads that leave out
+    /// many share nothing then.
+    pub(crate) fn has_noticed(&self, limit: usize) -> bool {
+        self.of_limit(limit).noticed.load(Ordering::Relaxed) != 0
+    }
+
     /// Returns true if this is the first event since `untold` that is left out. The thread must
     /// tell one then.
     pub(crate) fn is_first_untold(&self, limit: usize) -> bool {

@@ -76,7 +76,9 @@ fn make(registry: &'static Registry) -> Option<&'static Cells> {
 
 /// Tells the first event that the thread leaves out since [`tell_left_out`].
 pub(crate) fn notice(registry: &'static Registry, limit: usize) {
-    if let Some(cells) = own_cells().find(|cells| core::ptr::eq(cells.registry, registry)) {
+    if let Some(cells) = own_cells().find(|cells| core::ptr::eq(cells.registry, registry))
+        && !cells.has_noticed(limit)
+    {
         telling(|| {
             if cells.is_first_untold(limit) {
                 tell(registry, limit, cells.thread.load(Ordering::Relaxed), 1);

@@ -1,5 +1,7 @@
 //! Registries as tools show them, without the values of sensitive parameters.
 
+use std::collections::BTreeMap;
+
 use crate::model::naming::{Named, Naming};
 use crate::model::registry::{Count, Event, Param, Registry, Type, TypeForm, TypeValue};
 use crate::model::sensitive::Sensitive;
@@ -18,10 +20,16 @@ impl Registry {
         self.events.iter().any(Event::is_sensitive)
     }
 
-    /// Returns true if a sensitive parameter stands for interned strings.
-    pub fn has_sensitive_labels(&self) -> bool {
-        let mut params = self.events.iter().flat_map(|event| &event.params);
-        params.any(|param| param.sensitive.is_some() && param.sort == Sort::Label)
+    /// Returns the strictest mark of the parameters that stand for interned strings. Those that
+    /// tell strings for a sensitive number count, too.
+    pub fn sensitive_labels(&self) -> Option<Sensitive> {
+        if !self.is_sensitive() {
+            return None;
+        }
+        let mut marked = self.clone();
+        marked.mark_numbered();
+        let params = marked.events.iter().flat_map(|event| &event.params);
+        params.filter(|param| param.sort == Sort::Label).filter_map(|param| param.sensitive).max()
     }
 
     /// Returns why the values of a parameter are hidden. `None` if they are not: the parameter is
@@ -45,19 +53,30 @@ impl Registry {
         }
     }
 
-    /// Marks the parameters that tell strings for numbers which a sensitive parameter has.
+    /// Marks the parameters that tell strings for numbers which a sensitive parameter has, with the
+    /// strictest mark of these numbers.
     pub fn mark_numbered(&mut self) {
-        let params = self.events.iter().flat_map(|event| &event.params);
-        let sensitive = params.filter(|param| param.has_numbers());
-        let spaces: Vec<(String, Sensitive)> = sensitive
-            .filter_map(|param| Some((param.number_space().to_string(), param.sensitive?)))
-            .collect();
-        for event in self.events.iter_mut().filter(|_| !spaces.is_empty()) {
-            let namings: Vec<Naming> = event.namings().collect();
-            for naming in namings.iter().filter(|naming| naming.named == Named::Number) {
-                let space = event.params[naming.of].number_space().to_string();
-                let Some((_, sensitive)) = spaces.iter().find(|(of, _)| *of == space) else { continue };
-                event.params[naming.by].sensitive.get_or_insert(*sensitive);
+        // What tells a string may be a number itself. Each round marks one more, or is the last.
+        loop {
+            let mut spaces: BTreeMap<String, Sensitive> = BTreeMap::new();
+            let params = self.events.iter().flat_map(|event| &event.params);
+            for param in params.filter(|param| param.has_numbers()) {
+                let Some(sensitive) = param.sensitive else { continue };
+                let strictest = spaces.entry(param.number_space().to_string()).or_insert(sensitive);
+                *strictest = sensitive.max(*strictest);
+            }
+            let mut is_done = true;
+            for event in self.events.iter_mut().filter(|_| !spaces.is_empty()) {
+                let namings: Vec<Naming> = event.namings().collect();
+                for naming in namings.iter().filter(|naming| naming.named == Named::Number) {
+                    let sensitive = spaces.get(event.params[naming.of].number_space()).copied();
+                    let mark = &mut event.params[naming.by].sensitive;
+                    is_done &= sensitive <= *mark;
+                    *mark = sensitive.max(*mark);
+                }
+            }
+            if is_done {
+                return;
             }
         }
     }

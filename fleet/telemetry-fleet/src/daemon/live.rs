@@ -84,10 +84,15 @@ impl Live {
         let ended = loop {
             match blocks.next() {
                 Ok(Some(Piece::Block(block))) => {
-                    let segments = self.retry(|| self.cutter().push(&block));
-                    if sessions.insert(block.header.session) {
-                        self.cutter().join(block.header.session);
-                    }
+                    let is_new = sessions.insert(block.header.session);
+                    let segments = self.retry(|| {
+                        let mut cutter = self.cutter();
+                        let segments = cutter.push(&block)?;
+                        if is_new {
+                            cutter.join(block.header.session);
+                        }
+                        Ok(segments)
+                    });
                     // What is read outlives this process, if it is killed.
                     self.retry(|| self.cutter().flush(block.header.session));
                     self.add(&segments.unwrap_or_default());

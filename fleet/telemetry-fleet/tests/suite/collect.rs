@@ -419,8 +419,8 @@ fn a_reload_that_fails_changes_nothing() {
     let collector = Collector::start(&arguments);
     fleet.check(&collector);
     let pid = collector.child.id().to_string();
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let _taken = std::net::TcpListener::bind(taken).unwrap();
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = other.local_addr().unwrap();
     for (lines, why) in [
         // Found while the collector goes on.
         ("cert = \"/no/certificate\"\n".to_owned(), "not reloaded: /no/certificate"),
@@ -440,6 +440,7 @@ fn a_reload_that_fails_changes_nothing() {
         ports.len() == 2
     });
     std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
+    drop(other);
     let run = fleet.ship(ports[1]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
     fleet.host.check(&fleet.host.objects());

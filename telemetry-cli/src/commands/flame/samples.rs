@@ -34,7 +34,7 @@ impl Args {
             }
             let number = |at: usize| event.value(at).and_then(|value| value.as_u64()).unwrap_or(0);
             let (stack, periods) = (number(0), number(1));
-            missed += periods.saturating_sub(1);
+            missed = u64::saturating_add(missed, periods.saturating_sub(1));
             let mut frames = open_spans(&pairing, event);
             if self.per_thread {
                 frames.insert(0, thread_name(event.session(), event.thread()));
