@@ -237,7 +237,7 @@ impl Reading {
             let read = reading.read(input, &inputs, filter);
             match (&read, asked) {
                 (Err(_), _) => reading.stop(),
-                (Ok(_), Some(process)) if process.has_ended() => {
+                (Ok(_), Some(process)) if process.is_ending() => {
                     reading.end(format!("process {} has ended", process.pid));
                 }
                 (Ok(_), _) => reading.end(end),

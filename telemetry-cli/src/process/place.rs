@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::pid::Pid;
 use super::ring::{DeadRing, dead_rings};
@@ -226,9 +227,25 @@ fn has_state(pid: u32, states: &[char]) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with(states))
 }
 
+/// How long a process may take to end after it has closed its connections.
+const ENDING: Duration = Duration::from_millis(500);
+
 impl Process {
+    /// Returns true if it has ended, or ends in a moment. A process that ends closes its connections
+    /// first, and only then counts as ended.
+    pub(crate) fn is_ending(&self) -> bool {
+        let since = Instant::now();
+        while !self.has_ended() {
+            if since.elapsed() > ENDING {
+                return false;
+            }
+            std::thread::sleep(ENDING / 100);
+        }
+        true
+    }
+
     /// Returns true if it no longer runs, even if its parent does not know it yet.
-    pub(crate) fn has_ended(&self) -> bool {
+    fn has_ended(&self) -> bool {
         if self.is_via {
             return self.path.symlink_metadata().is_err();
         }
