@@ -231,8 +231,8 @@ fn has_state(pid: u32, states: &[char]) -> bool {
 const ENDING: Duration = Duration::from_millis(500);
 
 impl Process {
-    /// Returns true if it has ended, or ends in a moment. A process that ends closes its connections
-    /// first, and only then counts as ended.
+    /// Returns true if it has ended, or ends in a moment. A process that ends closes its
+    /// connections first, and only then counts as ended.
     pub(crate) fn is_ending(&self) -> bool {
         let since = Instant::now();
         while !self.has_ended() {
