@@ -197,6 +197,7 @@ pub use model::slots::Slots;
 pub use model::sort::Sort;
 pub use model::tracing::{Tracing, TracingAt};
 pub use text::diagnostic::{Diagnostic, Invalid, Label};
+pub use text::snippet::is_unprintable;
 pub use text::words::{RESERVED, is_python_keyword, nearest, nearest_within, snake_case};
 pub use text::{keys, limits};
 pub use version::registry_file::RegistryFile;

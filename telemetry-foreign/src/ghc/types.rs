@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, HashSet};
 
 use telemetry_decode::names::Namings;
-use telemetry_schema::{Event, Param, Registry, Sort};
+use telemetry_schema::{Event, Param, Registry, Sort, is_unprintable};
 
 use super::layout::{EVENT_TYPE, Field, HEAD, LEN, Layout, TYPES, VARIABLE, usual};
 use super::payload::Wire;
 
 /// The length of a name that is made of a description.
 const MAX_NAME: usize = 48;
+/// The most characters of a description that are kept as a doc.
+const MAX_DOC: usize = 200;
 /// The most bytes that the registry allows in a parameter.
 const MAX_DATA: u32 = 16_384;
 
@@ -222,8 +224,7 @@ fn names_of(registry: &Registry) -> HashSet<String> {
 
 /// Returns the event of a type of which only the description is known.
 fn unknown_event(tag: u16, description: &[u8], kind: usize, names: &mut HashSet<String>) -> Event {
-    let text: String =
-        String::from_utf8_lossy(description).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text = String::from_utf8_lossy(description).replace(is_unprintable, " ");
     let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let mut name = String::new();
     for word in words {
@@ -240,13 +241,13 @@ fn unknown_event(tag: u16, description: &[u8], kind: usize, names: &mut HashSet<
     while !names.insert(name.to_lowercase()) {
         name.push('X');
     }
-    let doc = text.trim();
-    let doc: String = if doc.is_empty() { format!("Type {tag}") } else { doc.chars().take(200).collect() };
+    // Text that is cut may end with white space, which a registry's docs do not have.
+    let doc = text.trim().chars().take(MAX_DOC).collect::<String>().trim_end().to_string();
     let mut data = Param::new("data", Sort::Bytes);
     data.doc = "the payload as it is".to_string();
     data.max_len = MAX_DATA;
     let mut event = Event::new(name, tag, kind);
-    event.doc = doc;
+    event.doc = if doc.is_empty() { format!("Type {tag}") } else { doc };
     event.params = vec![data];
     event
 }

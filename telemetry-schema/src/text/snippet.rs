@@ -81,7 +81,8 @@ fn clamp(text: &str, span: &Range<usize>) -> Range<usize> {
 }
 
 /// Returns true for control characters, and for those that change the direction of the text around
-/// them.
-pub(crate) fn is_unprintable(char: char) -> bool {
+/// them. Docs, units and messages must not have them, because they are shown on terminals.
+#[must_use]
+pub fn is_unprintable(char: char) -> bool {
     char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -42,6 +42,44 @@ fn odd_types_are_shown() {
 }
 
 #[test]
+fn any_description_of_a_type_makes_a_sound_registry() {
+    let long = format!("{} and what is cut", "x".repeat(199));
+    let descriptions = [
+        "",
+        " ",
+        "\0\t\r\n",
+        "\u{202e}turned",
+        "a\u{2066}\u{3000}",
+        "\"\\'\"\"\"",
+        "all",
+        "Self",
+        "Event",
+        "Type 600",
+        "TYPE",
+        "7",
+        "é",
+        &long,
+        &long,
+        "\u{a0}no break\u{a0}",
+        "\u{7f}\u{85}",
+        "\u{feff}mark",
+    ];
+    let types: Vec<_> =
+        descriptions.iter().zip(600..).map(|(text, tag)| (tag, made::VARIABLE, *text)).collect();
+    let log =
+        types.iter().zip(10..).fold(Log::new(&types), |log, ((tag, ..), time)| log.event(*tag, time, b"x"));
+    let log = log.end();
+    let mut events = Reader::from_log(&log, GhcLog::new()).events().expect("readable");
+    while events.next().expect("an event").is_some() {}
+    let registries = events.registries();
+    let last = &registries.iter().last().expect("a registry").registry;
+    let ours = 600..600 + descriptions.len() as u16;
+    assert_eq!(last.events.iter().filter(|event| ours.contains(&event.code)).count(), descriptions.len());
+    let again = telemetry_schema::parse_embedded(&last.to_toml()).expect("a sound registry");
+    assert_eq!(again, *last);
+}
+
+#[test]
 fn every_type_is_shown() {
     let (text, completeness) = shown_as_recorded(&made::every_type().end());
     assert!(completeness.is_complete(), "{completeness:?}");
