@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A server on a thread. It answers some requests wrongly.
 pub struct FakeS3 {
@@ -31,7 +32,14 @@ enum Fault {
     Conflict,
     /// Done, but the answer is lost.
     Lost,
+    /// Done, and the answer is late.
+    Late,
+    /// Done, but there is no answer within the patience of any client.
+    Silent,
 }
+
+/// How long a late answer takes, and how long none comes.
+const LATE: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
 
 impl FakeS3 {
     /// Starts a server with the bucket `fleet`. One in `faults` requests fails; 0 is none.
@@ -63,9 +71,12 @@ impl FakeS3 {
         objects.into_iter().map(|(name, (_, bytes))| (name, bytes)).collect()
     }
 
-    /// Stores an object.
-    pub fn put(&self, name: &str, bytes: Vec<u8>) {
-        self.state.lock().unwrap().put(name.to_owned(), bytes);
+    /// Stores an object, unless there is one of its name.
+    pub fn put_if_absent(&self, name: &str, bytes: &[u8]) {
+        let mut state = self.state.lock().unwrap();
+        if !state.objects.contains_key(name) {
+            state.put(name.to_owned(), bytes.to_vec());
+        }
     }
 }
 
@@ -94,7 +105,8 @@ impl State {
         if self.faults == 0 || !number.is_multiple_of(self.faults) {
             return Fault::None;
         }
-        [Fault::Slow, Fault::Conflict, Fault::Lost][(number / self.faults % 3) as usize]
+        let all = [Fault::Slow, Fault::Conflict, Fault::Lost, Fault::Late, Fault::Silent];
+        all[(number / self.faults % all.len() as u64) as usize]
     }
 }
 
@@ -162,8 +174,14 @@ fn serve(connection: TcpStream, state: &Mutex<State>) -> io::Result<()> {
         };
         let etag = state.objects.get(&key).map_or(0, |(tag, _)| *tag);
         drop(state);
-        if fault == Fault::Lost {
-            return Ok(());
+        match fault {
+            Fault::Lost => return Ok(()),
+            Fault::Late => std::thread::sleep(LATE[0]),
+            Fault::Silent => {
+                std::thread::sleep(LATE[1]);
+                return Ok(());
+            }
+            _ => {}
         }
         let len = answer.len();
         write!(

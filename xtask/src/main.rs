@@ -2,6 +2,7 @@
 
 mod api;
 mod archive;
+mod chaos;
 mod checked;
 mod fuzz;
 mod release;
@@ -25,7 +26,9 @@ usage: cargo xtask COMMAND
   miri                run tests of memory under miri; this and the next two need nightly
   tsan                run tests of threads with ThreadSanitizer
   asan                run tests of memory and of the readers with AddressSanitizer
-  chaos [SCHEDULES]   run hosts, a collector and a store through random schedules of faults (500)
+  chaos [--schedules N] [--seed S]
+                      run hosts, a collector, a store and committers through N random schedules of
+                      faults (500), from the one with the number S (1)
   release --dry-run   check versions, changelog and packages, build the archive of the command,
                       and list the order of publication";
 
@@ -45,8 +48,7 @@ fn main() -> ExitCode {
         ["fuzz", "--asan", words @ ..] => fuzz(words, true),
         ["fuzz", words @ ..] => fuzz(words, false),
         [name] if checked::is_check(name) => checked::run_check(name),
-        ["chaos"] => chaos("500"),
-        ["chaos", schedules] if schedules.parse::<u32>().is_ok() => chaos(schedules),
+        ["chaos", words @ ..] => chaos::run_schedules(words),
         ["release", "--dry-run"] => release::dry_run(&root()),
         ["release", ..] => Err("publishing is not automated; help: `cargo xtask release --dry-run`".into()),
         [] | ["help" | "--help" | "-h"] => {
@@ -117,14 +119,6 @@ fn bench(names: &[&str]) -> Result<(), String> {
         _ => command.arg("--benches"),
     };
     run(&mut command)
-}
-
-fn chaos(schedules: &str) -> Result<(), String> {
-    let mut command = cargo();
-    command.args(["test", "--locked", "--manifest-path", "fleet/Cargo.toml", "--target-dir", "target/fleet"]);
-    command.args(["-p", "telemetry-fleet", "--features", "failpoints", "--test", "suite", "chaos::"]);
-    command.args(["--", "--nocapture"]);
-    run(command.env("TELEMETRY_SCHEDULES", schedules))
 }
 
 fn fuzz(words: &[&str], asan: bool) -> Result<(), String> {

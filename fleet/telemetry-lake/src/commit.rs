@@ -194,8 +194,8 @@ async fn load_catalog(lake: &Lake, before: &Done) -> Result<Catalog> {
         let damaged = |why: String| LakeError::Other(format!("`{name}` is damaged: {why}"));
         let bytes = lake.store.get(&name).await?.ok_or_else(|| damaged("it is missing".to_owned()))?;
         let text = String::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
-        let registry =
-            telemetry_schema::parse(&text).map_err(|invalid| damaged(invalid.render(&name, &text)))?;
+        let registry = telemetry_schema::parse_embedded(&text)
+            .map_err(|invalid| damaged(invalid.render(&name, &text)))?;
         catalog.add(&registry.into());
     }
     Ok(catalog)

@@ -122,6 +122,10 @@ enum Command {
         /// Rows of days that ended more than this many days ago
         #[arg(long, value_name = "DAYS")]
         older_than: Option<u32>,
+
+        /// Seconds for which no other process may commit, in S3; the process renews them
+        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        lease: u64,
     },
     /// Join small files of the tables, in a lake with Delta
     #[command(after_help = help(STORE, "  telemetry-lake compact s3://telemetry/prod"))]
@@ -129,6 +133,10 @@ enum Command {
         /// Store: file:///DIR or s3://BUCKET/PREFIX
         #[arg(value_name = "URL")]
         url: String,
+
+        /// Seconds for which no other process may commit, in S3; the process renews them
+        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        lease: u64,
     },
     /// Delete old segments that the tables have, and files that the tables no longer use
     #[command(after_help = help(STORE, "  telemetry-lake vacuum s3://telemetry/prod --older-than 2"))]
@@ -204,9 +212,9 @@ impl Command {
                 let (segments, threads) = (max_segments as usize, threads.unwrap_or(1));
                 commit(&url, How { segments, threads, checkpoint }, lease).await
             }
-            Command::Delete { url, host, session, older_than } => {
+            Command::Delete { url, host, session, older_than, lease } => {
                 let lake = Lake::open(&url).await?;
-                let lease = Lease::take(&lake.store, 60).await?;
+                let lease = Lease::take(&lake.store, lease).await?;
                 let files = delete(
                     &lake,
                     &lease,
@@ -223,9 +231,9 @@ impl Command {
                 println!("deleted {segments} segments and {files} files");
                 Ok(ExitCode::SUCCESS)
             }
-            Command::Compact { url } => {
+            Command::Compact { url, lease } => {
                 let lake = Lake::open(&url).await?;
-                let lease = Lease::take(&lake.store, 60).await?;
+                let lease = Lease::take(&lake.store, lease).await?;
                 let files = compact(&lake, &lease).await?;
                 lease.give_back(&lake.store).await?;
                 println!("{files} files are no longer needed");

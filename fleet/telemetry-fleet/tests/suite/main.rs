@@ -1,8 +1,6 @@
 //! Tests of the crate and of its command.
 
 mod authority;
-#[cfg(all(unix, feature = "failpoints"))]
-mod chaos;
 mod clouds;
 mod collect;
 #[cfg(target_os = "linux")]

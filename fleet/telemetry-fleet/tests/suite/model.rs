@@ -1,5 +1,6 @@
 //! A model of the protocol, without processes: all schedules of steps and of a few faults, in which
-//! a host ships a file of two segments. `chaos` tests the programs; this tests the rules.
+//! a host ships a file of two segments. `cargo xtask chaos` tests the programs; this tests the
+//! rules.
 //!
 //! Each rule that keeps events has a broken variant here, and the model must find out.
 

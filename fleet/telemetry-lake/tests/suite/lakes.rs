@@ -1,6 +1,7 @@
 //! A lake in a directory, and what its tables have.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -54,6 +55,36 @@ pub(crate) type EventKey = (String, i64, u32, u8, i64, String, i64);
 /// A row as text, by column.
 pub(crate) type Row = BTreeMap<String, String>;
 
+/// A lane: host, session, fingerprint of the registry, thread, kind.
+pub(crate) type LaneKey = (String, u64, u64, u32, u8);
+
+/// What the tables have of a lane.
+#[derive(Debug, Default)]
+pub(crate) struct Lane {
+    /// The row of the table `lane`.
+    pub(crate) account: Row,
+    /// The rows of the table `lane_range`.
+    pub(crate) ranges: Vec<Range<u64>>,
+    /// The rows of events, by number.
+    pub(crate) found: BTreeMap<u64, Found>,
+}
+
+/// What a row of an event has.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) table: String,
+    pub(crate) time_ns: i64,
+    /// The parameter `i`, if it has one.
+    pub(crate) i: Option<u64>,
+}
+
+impl Lane {
+    /// A number of its account.
+    pub(crate) fn of(&self, name: &str) -> u64 {
+        self.account[name].parse().unwrap()
+    }
+}
+
 impl TestLake {
     pub(crate) fn new(form: impl Into<Form>) -> TestLake {
         let lake = TestLake { dir: tempfile::tempdir().unwrap(), form: form.into() };
@@ -84,6 +115,15 @@ impl TestLake {
         let rows =
             |line: &str| -> Option<u64> { line.strip_suffix(" rows")?.rsplit(' ').next()?.parse().ok() };
         said.stdout.lines().filter_map(rows).sum()
+    }
+
+    /// Copies objects of another store, with this prefix.
+    pub(crate) fn fill(&self, objects: impl IntoIterator<Item = (String, Vec<u8>)>, prefix: &str) {
+        for (key, bytes) in objects {
+            let place = self.path().join(key.strip_prefix(prefix).unwrap());
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, bytes).unwrap();
+        }
     }
 
     /// Puts a stream into the store, as `telemetry-fleet ship` does. Returns the segments.
@@ -253,17 +293,49 @@ impl TestLake {
         let found = self.events();
         assert_eq!(found.len(), wanted.len());
         assert!(found == *wanted, "the same events");
-        let latest = self.latest("lane");
-        let sum = |name: &str| latest.iter().map(|row| row[name].parse::<usize>().unwrap()).sum::<usize>();
-        assert_eq!(sum("rows"), found.len());
-        assert_eq!(
-            sum("recorded"),
-            sum("rows") + sum("lost_sink") + sum("excluded") + sum("shed") + sum("holes")
-        );
-        let ranges = self.latest("lane_range");
-        let len =
-            |row: &Row| row["until_n"].parse::<usize>().unwrap() - row["from_n"].parse::<usize>().unwrap();
-        assert_eq!(ranges.iter().map(len).sum::<usize>(), found.len());
+        let lanes = self.lanes();
+        assert_eq!(lanes.values().map(|lane| lane.found.len()).sum::<usize>(), found.len());
+    }
+
+    /// Returns all lanes, with their rows and their accounts. Each account is exact.
+    pub(crate) fn lanes(&self) -> BTreeMap<LaneKey, Lane> {
+        let number = |row: &Row, name: &str| row[name].parse::<u64>().unwrap();
+        let place = |row: &Row| (row["host"].clone(), row["session"].clone(), row["lane"].clone());
+        let mut lanes = BTreeMap::new();
+        for row in self.latest("lane") {
+            let lane = Lane { account: row.clone(), ..Lane::default() };
+            assert!(lanes.insert(place(&row), lane).is_none(), "a lane is there twice: {row:?}");
+        }
+        for row in self.latest("lane_range") {
+            let lane = lanes.get_mut(&place(&row)).expect("the lane of a range");
+            lane.ranges.push(number(&row, "from_n")..number(&row, "until_n"));
+        }
+        for table in self.tables() {
+            let rows = self.rows(&table);
+            let of_events = |row: &Row| row.contains_key("n") && row.contains_key("lane");
+            for row in rows.into_iter().filter(of_events) {
+                let lane = lanes.get_mut(&place(&row)).expect("the lane of a row");
+                let (n, i) = (number(&row, "n"), row.get("i").and_then(|i| i.parse().ok()));
+                let found = Found { table: table.clone(), time_ns: row["time_ns"].parse().unwrap(), i };
+                assert!(lane.found.insert(n, found).is_none(), "{table}: {row:?} is there twice");
+            }
+        }
+        for lane in lanes.values() {
+            let of = |name: &str| lane.of(name);
+            let parts = ["rows", "lost_sink", "excluded", "shed", "holes"].map(of);
+            assert_eq!(of("recorded"), parts.iter().sum::<u64>(), "{:?}", lane.account);
+            let in_ranges = lane.ranges.iter().cloned().flatten();
+            assert!(lane.found.keys().copied().eq(in_ranges), "the rows that count: {:?}", lane.account);
+            assert_eq!(of("rows"), lane.found.len() as u64, "{:?}", lane.account);
+        }
+        let key = |lane: &Lane| {
+            let account = &lane.account;
+            let fingerprint = account["fingerprint"].parse::<i64>().unwrap() as u64;
+            let session = account["session"].parse::<i64>().unwrap() as u64;
+            let (thread, bit) = (number(account, "thread") as u32, number(account, "bit") as u8);
+            (account["host"].clone(), session, fingerprint, thread, bit)
+        };
+        lanes.into_values().map(|lane| (key(&lane), lane)).collect()
     }
 
     /// Returns the rows of a table of sessions that count: those of the latest batch of a session.
@@ -311,6 +383,14 @@ pub(crate) fn renumber(stream: &mut [u8], add: u64) {
     for block in telemetry_testing::made::blocks(stream) {
         telemetry_testing::made::edit(&mut stream[block], |header| header.session += add);
     }
+}
+
+/// Returns all files below a directory.
+#[cfg(feature = "failpoints")]
+pub(crate) fn files_of(folder: &Path) -> Vec<PathBuf> {
+    let mut names = Vec::new();
+    files_in(folder, folder, &mut names);
+    names.into_iter().map(|name| folder.join(name)).collect()
 }
 
 fn files_in(root: &Path, folder: &Path, found: &mut Vec<String>) {

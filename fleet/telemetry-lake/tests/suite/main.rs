@@ -1,6 +1,12 @@
 //! Tests of the command, as a process on real stores.
 
+#[cfg(all(unix, feature = "failpoints"))]
+#[path = "../../../telemetry-fleet/tests/suite/authority.rs"]
+#[expect(dead_code, reason = "this needs a part of it")]
+mod authority;
 mod buckets;
+#[cfg(all(unix, feature = "failpoints"))]
+mod chaos;
 mod checkpoints;
 mod chosen;
 mod commit;
@@ -10,8 +16,11 @@ mod docs;
 #[cfg(feature = "failpoints")]
 mod kills;
 mod lakes;
+mod moto;
+#[cfg(all(unix, feature = "failpoints"))]
+#[path = "../../../telemetry-fleet/tests/suite/rows.rs"]
+#[expect(dead_code, reason = "this needs a part of it")]
+mod rows;
 mod s3;
-#[cfg(feature = "failpoints")]
-mod schedules;
 mod secrets;
 mod versions;

@@ -29,8 +29,8 @@ params = [{ name = "size", sort = "u32", doc = "how much" }, { name = "n", sort 
 
 /// A stream of one session, with an event of each type.
 fn stream(session: u64, text: &str, events: &[(u16, &[Value<'_>])]) -> Vec<u8> {
-    let registry =
-        telemetry_schema::parse(text).unwrap_or_else(|invalid| panic!("{}", invalid.render("app", text)));
+    let registry = telemetry_schema::parse_embedded(text);
+    let registry = registry.unwrap_or_else(|invalid| panic!("{}", invalid.render("app", text)));
     let mut writer = Writer::new(Vec::new());
     let mut facts = Facts::default();
     facts.set("clock", "os");
@@ -129,4 +129,20 @@ fn each_kind_of_change_has_its_place() {
             }
         }
     }
+}
+
+/// A registry that no file may have, such as the runtime's own, is read from a stream, and again
+/// from the lake.
+#[test]
+fn the_registry_of_the_runtime_is_kept() {
+    let reserved = V1.replace("\"app\"", "\"telemetry\"");
+    assert!(telemetry_schema::parse(&reserved).is_err());
+    let lake = TestLake::new(Format::Delta);
+    let streams =
+        [1, 2].map(|session| stream(session, &reserved, &[(1, &[Value::Unsigned(7), Value::Unsigned(1)])]));
+    for stream in &streams {
+        lake.ship("h1", stream);
+        assert_eq!(lake.commit(), 1);
+    }
+    lake.check(&streams.iter().flat_map(|stream| events_of("h1", stream)).collect());
 }

@@ -1,0 +1,159 @@
+//! What happens in a schedule. It follows from the seed alone, whatever the processes do.
+
+use telemetry_testing::made::Random;
+
+use crate::commit::FORMS;
+use crate::kills;
+use crate::lakes::Form;
+
+/// Points at which a process ends.
+const SHIPPER: [(&str, u64); 6] = [
+    ("ship-live-cut", 3),
+    ("ship-spooled", 3),
+    ("ship-before-remove", 3),
+    ("ship-before-file-removed", 2),
+    ("ship-shed", 3),
+    ("ship-shed-kept", 3),
+];
+const COLLECTOR: [(&str, u64); 4] =
+    [("collect-received", 3), ("collect-before-put", 3), ("collect-after-put", 3), ("collect-answer", 3)];
+
+/// Hosts of a schedule. The first has a certificate, and the second a token.
+pub(crate) const HOSTS: usize = 2;
+
+/// Streams of a host that are made, and not those of programs.
+pub(crate) const STREAMS: u64 = 3;
+
+/// A schedule.
+#[derive(Debug, Clone)]
+pub(crate) struct Schedule {
+    pub(crate) seed: u64,
+    pub(crate) store: StoreKind,
+    pub(crate) form: Form,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// Where the segments and the tables are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum StoreKind {
+    Directory,
+    /// A server in this process, with the worst answers that S3 gives.
+    Fake,
+    Moto,
+}
+
+/// A point and its time, at which a process that is started ends.
+pub(crate) type Point = Option<String>;
+
+/// Something that happens.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    /// A host closes a file with its next stream. The file ends in the midst after a number of
+    /// thousandths of its bytes.
+    File { host: usize, cut: Option<u64> },
+    /// A host sends its next stream as a program does, and again until it has arrived.
+    Live { host: usize },
+    /// A program starts.
+    Program(Program),
+    /// A host closes a file again that it closed before, as after a restored backup.
+    Again { host: usize, number: u64 },
+    /// The store gets a stream of a host in other segments, as from another path.
+    OtherCut { host: usize, number: u64 },
+    /// A shipper is killed. Another one starts, and ends at a point.
+    Shipper { host: usize, point: Point },
+    /// The collector is killed. Another one starts, and ends at a point.
+    Collector { point: Point },
+    /// There is no collector.
+    Offline,
+    /// A host gets another certificate or token.
+    Access { host: usize, is_good: bool },
+    /// One or two committers start, beside those that run.
+    Commit { points: Vec<Point> },
+    /// Files of tables are joined, beside committers that run.
+    Compact { point: Point },
+    /// From now on, one request in this number fails; 0 is none.
+    Faults { one_in: u64 },
+    /// Everything is killed. What has arrived and what is on the way make up what was recorded.
+    Audit,
+}
+
+/// A program that emits.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    pub(crate) host: usize,
+    /// The version of its registry.
+    pub(crate) version: &'static str,
+    /// Events of each lane.
+    pub(crate) events: u64,
+    pub(crate) rounds: u64,
+    /// Whether it sends its stream, and writes no file.
+    pub(crate) is_live: bool,
+    /// Whether its memory is too small.
+    pub(crate) is_short: bool,
+    /// Whether a kind is output only from the middle on.
+    pub(crate) is_late: bool,
+    /// Milliseconds after which it is killed.
+    pub(crate) killed: Option<u64>,
+}
+
+impl Schedule {
+    pub(crate) fn new(seed: u64) -> Schedule {
+        let mut random = Random(seed);
+        let store = [StoreKind::Directory, StoreKind::Fake, StoreKind::Moto][random.below(3) as usize];
+        let form = FORMS[random.below(3) as usize];
+        let mut steps: Vec<_> = (0..16).map(|_| step(&mut random, form)).collect();
+        // A schedule without these shows little.
+        for host in 0..HOSTS {
+            let at = random.below(steps.len() as u64) as usize;
+            steps.insert(at, program(&mut random, host));
+        }
+        if random.below(3) == 0 {
+            steps.push(Step::Audit);
+        }
+        Schedule { seed, store, form, steps }
+    }
+}
+
+/// One of the points, at one of its times, or none.
+fn point(random: &mut Random, points: &[(&str, u64)]) -> Point {
+    let (point, most) = points[random.below(points.len() as u64) as usize];
+    let time = 1 + random.below(most);
+    (random.below(3) > 0).then(|| format!("{point}:{time}"))
+}
+
+fn step(random: &mut Random, form: Form) -> Step {
+    let host = random.below(HOSTS as u64) as usize;
+    let number = random.below(STREAMS);
+    match random.below(20) {
+        0..3 => Step::File { host, cut: (random.below(3) == 0).then(|| random.below(1000)) },
+        3..5 => Step::Live { host },
+        5 | 6 => program(random, host),
+        7 => Step::Again { host, number },
+        8 => Step::OtherCut { host, number },
+        9 | 10 => Step::Shipper { host, point: point(random, &SHIPPER) },
+        11 | 12 => Step::Collector { point: point(random, &COLLECTOR) },
+        13 => Step::Offline,
+        14 => Step::Access { host, is_good: random.below(2) == 0 },
+        15 => Step::Faults { one_in: [0, 20, 6][random.below(3) as usize] },
+        16 if form.format.word() == "delta" => Step::Compact { point: point(random, &kills::POINTS) },
+        _ => {
+            let count = 1 + random.below(2);
+            Step::Commit { points: (0..count).map(|_| point(random, &kills::POINTS)).collect() }
+        }
+    }
+}
+
+fn program(random: &mut Random, host: usize) -> Step {
+    let versions = ["first", "minor", "median", "changed", "major"];
+    let is_live = random.below(2) == 0;
+    Step::Program(Program {
+        host,
+        version: versions[random.below(5) as usize],
+        events: 200 + random.below(1500),
+        rounds: 1 + random.below(20),
+        is_live,
+        is_short: random.below(3) == 0,
+        is_late: random.below(3) == 0,
+        killed: (random.below(4) == 0).then(|| 5 + random.below(80)),
+    })
+}
