@@ -4,10 +4,12 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use rusqlite::{Connection, OptionalExtension, params};
+use telemetry_decode::counters::DefinedCounters;
 use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_decode::{Event, Events, KnownRegistry, Position, Session};
 use telemetry_schema::Registry;
 
+use super::counters::CounterValues;
 use super::database::Transaction;
 use super::insert::Insert;
 use super::log_lanes::LogLanes;
@@ -53,6 +55,7 @@ pub(crate) struct Load<'t, 'd> {
     session: Option<(u64, i64)>,
     /// Only for a log of another system.
     lanes: Option<LogLanes>,
+    counters: CounterValues<'d>,
     events: u64,
     /// The verbosity, 0 to 3.
     verbosity: u8,
@@ -104,6 +107,7 @@ impl<'t, 'd> Load<'t, 'd> {
             registry: None,
             session: None,
             lanes: None,
+            counters: CounterValues::default(),
             events: 0,
             verbosity,
         })
@@ -173,6 +177,9 @@ impl<'t, 'd> Load<'t, 'd> {
                 self.add_registry(known.fingerprint, &known.registry, refresh)?;
             }
         }
+        if DefinedCounters::may_be_in(registries) {
+            CounterValues::create(self.connection).map_err(|error| self.failed(&error))?;
+        }
         Ok(())
     }
 
@@ -224,6 +231,7 @@ impl<'t, 'd> Load<'t, 'd> {
         if let Some(lanes) = &mut self.lanes {
             lanes.count(event);
         }
+        self.counters.take(self.connection, event, session, self.serial)?;
         let row = self.row(registry, event.index())?;
         for value in event.values() {
             value::push(row, &value);
@@ -327,6 +335,7 @@ impl<'t, 'd> Load<'t, 'd> {
             }
         }
         self.inserts.clear();
+        self.counters.finish()?;
         // Without times, the index is by clock reading.
         let by = if content.is_some() { "time" } else { "time_ns" };
         for (table, rows) in self.schema.tables.list.iter().zip(rows).filter(|(_, rows)| *rows > 0) {

@@ -6,6 +6,7 @@
 
 #![cfg(feature = "sql")]
 
+mod counters;
 mod database;
 mod dots;
 mod glue;

@@ -69,6 +69,8 @@ enum Raw {
 
 /// Values of a counter.
 pub struct CounterValues<'r> {
+    /// The number that its session's events name it by.
+    pub number: u64,
     /// `SECTION: NAME`; with the number if an earlier counter has that name.
     pub name: &'r str,
     /// `bytes`, `ns`, `%`, or nothing.
@@ -133,7 +135,7 @@ impl DefinedCounters {
         let values = std::mem::take(&mut known.waiting);
         self.waiting -= values.len();
         let values = values.into_iter().map(|(time, raw)| (time, definition.value(raw))).collect();
-        Some(CounterValues { name: &definition.name, unit: definition.unit(), values })
+        Some(CounterValues { number: index, name: &definition.name, unit: definition.unit(), values })
     }
 }
 

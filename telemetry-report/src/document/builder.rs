@@ -9,7 +9,7 @@ use super::forms::{CountsForm, Document, MarkForm, RateForm, SampleForm};
 use super::room::Room;
 use super::source::Source;
 use super::texts::{Texts, cut};
-use super::{census, losses, memory, spans, trim};
+use super::{census, counters, losses, memory, spans, trim};
 use crate::gather::axis::{INTERVALS, Series};
 use crate::gather::gatherer::Gatherer;
 use crate::gather::marks::Marks;
@@ -85,6 +85,7 @@ impl Document {
             values: spans::values(&source),
             memory: memory::memory(&source),
             censuses: census::censuses(&source)?,
+            counters: counters::counters(&source),
             pauses: spans::pauses(&source, &mut texts),
             flames: spans::flames(&source, &mut texts),
             sample: source.sample(),
@@ -172,6 +173,7 @@ impl Source<'_> {
             ));
         }
         notes.extend(census::notes(self.gathered));
+        notes.extend(counters::notes(self.gathered, self.room.listed));
         if self.gathered.flames.dropped > 0 {
             notes.push(format!(
                 "{} spans are not in the flame graphs: there are too many different paths.",

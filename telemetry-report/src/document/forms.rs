@@ -31,6 +31,7 @@ pub(crate) struct Document {
     pub(super) values: Vec<ValueHeatForm>,
     pub(super) memory: Option<MemoryForm>,
     pub(super) censuses: Vec<CensusForm>,
+    pub(super) counters: Vec<CounterForm>,
     pub(super) pauses: Option<PausesForm>,
     pub(super) flames: Vec<FlameForm>,
     pub(super) sample: Vec<SampleForm>,
@@ -228,6 +229,25 @@ pub(super) struct CensusForm {
     pub(super) at: Vec<Ns>,
     pub(super) amounts: Vec<Vec<u64>>,
     pub(super) others_amounts: Vec<u64>,
+}
+
+#[derive(Serialize)]
+pub(super) struct CounterForm {
+    pub(super) counter: String,
+    pub(super) registry: String,
+    pub(super) session: usize,
+    pub(super) thread: Option<String>,
+    pub(super) unit: String,
+    pub(super) doc: String,
+    pub(super) count: u64,
+    pub(super) first: f64,
+    pub(super) last: f64,
+    pub(super) min: f64,
+    pub(super) max: f64,
+    pub(super) falls: bool,
+    pub(super) every: u64,
+    pub(super) at: Vec<u64>,
+    pub(super) values: Vec<f64>,
 }
 
 #[derive(Serialize, Default)]

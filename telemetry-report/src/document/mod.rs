@@ -6,6 +6,7 @@
 pub(crate) mod against;
 pub(crate) mod builder;
 mod census;
+mod counters;
 pub(crate) mod forms;
 mod losses;
 mod memory;

@@ -5,6 +5,7 @@ use telemetry_decode::{Event, Events, Value};
 
 use super::axis::Axis;
 use super::census::Censuses;
+use super::counters::Counters;
 use super::durations::Durations;
 use super::flames::Flames;
 use super::lanes::{Kept, Lanes};
@@ -52,6 +53,7 @@ pub struct Gatherer {
     pub(crate) marks: Marks,
     pub(crate) memory: Memory,
     pub(crate) censuses: Censuses,
+    pub(crate) counters: Counters,
     pub(crate) stacks: Stacks,
     pub(crate) lanes: Lanes,
     pub(crate) durations: Durations,
@@ -89,6 +91,7 @@ impl Default for Gatherer {
             marks: Marks::default(),
             memory: Memory::default(),
             censuses: Censuses::default(),
+            counters: Counters::default(),
             stacks: Stacks::default(),
             lanes: Lanes::default(),
             durations: Durations::default(),
@@ -138,6 +141,7 @@ impl Gatherer {
         self.marks.take(moment, thread, event);
         self.memory.take(number, moment, at, event);
         self.censuses.take(event);
+        self.counters.take(number, event, |wall_ns| self.axis.moment(wall_ns));
         self.stacks.take(number, thread, at, event);
         if self.pairing.take(event, &mut self.found) {
             self.note_cause(event);
@@ -162,6 +166,7 @@ impl Gatherer {
         self.lanes.limit();
         self.samples.limit();
         self.censuses.finish();
+        self.counters.finish();
         self.pauses = std::mem::take(&mut self.pauses).finish();
     }
 

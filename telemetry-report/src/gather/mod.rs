@@ -5,6 +5,7 @@
 
 pub(crate) mod axis;
 pub(crate) mod census;
+pub(crate) mod counters;
 pub(crate) mod durations;
 pub(crate) mod flames;
 pub(crate) mod gatherer;

@@ -47,6 +47,8 @@ export interface Report {
   memory: Memory | null;
   /** By the first of each; one for each session. */
   censuses: Census[];
+  /** By the first value of each. */
+  counters: Counter[];
   /** Null if no span is a pause. */
   pauses: Pauses | null;
   flames: Flame[];
@@ -344,6 +346,32 @@ export interface CensusClass {
   /** Since the session's start. */
   most_at_ns: Whole | null;
   last: Whole;
+}
+
+/** A counter of a session, or of one of its threads. */
+export interface Counter {
+  /** `EVENT`, `EVENT.PARAMETER`, or `SECTION: NAME` of Mono's. */
+  counter: string;
+  registry: string;
+  /** Index into `sessions`. */
+  session: number;
+  /** The system's number of the thread whose value it is; null: the process has one value. */
+  thread: string | null;
+  unit: string;
+  doc: string;
+  /** The number of all values, which the next five are of. */
+  count: number;
+  first: number;
+  last: number;
+  min: number;
+  max: number;
+  /** Whether a value was less than the one before. */
+  falls: boolean;
+  /** One of this many is in `values`, and the last; 1: all. */
+  every: number;
+  /** The first, then the difference from the one before. */
+  at: Ns[];
+  values: number[];
 }
 
 /** Spans that stop the program, by begin; lists of equal length. */

@@ -314,6 +314,7 @@ export class Run {
       values: [],
       memory: null,
       censuses: [],
+      counters: [],
       pauses: null,
       flames: [],
       sample: [],

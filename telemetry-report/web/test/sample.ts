@@ -2,6 +2,7 @@
 
 import type { Report } from "../src/document";
 import { against } from "./against";
+import { counterOf } from "./counter";
 import { random } from "./figures";
 import { grown } from "./grown";
 import { censusOf } from "./heap";
@@ -322,4 +323,17 @@ SAMPLES.census = () => {
     censusOf(report, 4, 1, "once"),
   ];
   return { ...report, censuses };
+};
+SAMPLES.counters = () => {
+  const report = SAMPLES.gcbench();
+  const threads = Array.from({ length: 10 }, (_, i) => counterOf(report, "ThreadHits", "rising", String(4000 + i)));
+  const counters = [
+    counterOf(report, "Process.resident", "wave", null, "bytes"),
+    counterOf(report, "CacheHits", "rising"),
+    counterOf(report, "Balance", "below"),
+    ...threads,
+    counterOf(report, "Once", "once"),
+  ];
+  counters[0].registry = "telemetry";
+  return { ...report, counters };
 };

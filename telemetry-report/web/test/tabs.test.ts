@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Report } from "../src/document";
 import { barsOf, spreadOfNumbers } from "../src/heat";
-import { barAxis, logAxis, roundSizes, tidy } from "../src/tabs/axes";
+import { barAxis, logAxis, roundSizes, tidy, upAxis } from "../src/tabs/axes";
 import { partsOf } from "../src/tabs/census";
 import { lossNote, selfTimes } from "../src/tabs/common";
+import { courseOf, growthOf, sameOf } from "../src/tabs/counters";
 import { foundRows, rowsOf } from "../src/tabs/rows";
 import { heatsOf, spanRows } from "../src/tabs/spans";
 import { curveOf, levels, totalsOf } from "../src/tabs/totals";
@@ -152,6 +153,38 @@ test("the parts of a census add up to the whole", () => {
     assert.equal(Math.max(...sums), census.total.most);
     assert.equal(sums.at(-1), census.total.last);
     assert.equal(parts.at(-1)!.name === "others", census.classes.length > 8);
+  }
+});
+
+test("a counter has its last value in each interval, and grows evenly between two", () => {
+  const [of] = SAMPLES.counters().counters;
+  const at = (times: number[], values: number[]) => ({
+    ...of,
+    at: times.map((time, i) => time - (times[i - 1] ?? 0)),
+    values,
+  });
+  const of10 = at([12, 18, 40], [5, 7, 18]);
+  assert.deepEqual([...courseOf(of10, 10, 49)], [5, 7, 7, 7, 18]);
+  const growth = [...growthOf(of10, 10, 49)].map((one) => one / 1e8);
+  assert.deepEqual(growth, [0, 3, 5, 5, 0]);
+  assert.deepEqual([...growthOf(at([0], [9]), 10, 15)], [0, 0]);
+  const all = SAMPLES.counters().counters;
+  for (const one of all) {
+    assert.ok(sameOf(all, one).includes(one));
+    const whole = [...growthOf(one, 1e6, SAMPLES.counters().duration)].reduce((a, b) => a + b * 1e-3, 0);
+    assert.ok(Math.abs(whole - (one.values.at(-1)! - one.values[0])) < 1e-3 * Math.max(1, Math.abs(one.max)));
+  }
+});
+
+test("an axis has numbers below zero where there are some", () => {
+  const marksOf = (most: number, least: number) => upAxis(most, 200, 0, String, false, least).marks.map(({ at }) => at);
+  assert.deepEqual(marksOf(0, 0), upAxis(1, 200, 0, String).marks.map(({ at }) => at));
+  for (const [most, least] of [[10, -10], [3, -40], [0, -5], [1000, -1]]) {
+    const axis = upAxis(most, 200, 0, String, false, least);
+    assert.deepEqual([axis.place(least), axis.place(most)], [200, 0]);
+    const all = marksOf(most, least);
+    assert.ok(all.includes(0) && all.length >= 2, `${all}`);
+    assert.ok(all.every((at, i) => at >= least && at <= most && (i === 0 || at > all[i - 1])), `${all}`);
   }
 });
 

@@ -37,6 +37,7 @@ fn pages_show_the_numbers_of_stats_and_spans() {
         ("replay", crate::replay::sound()),
         ("eventlog", crate::ghc::profile()),
         ("census", crate::census::sound()),
+        ("counters", super::counters::stream()),
     ] {
         std::fs::write(folder.path(&format!("{name}.tel")), stream).unwrap();
         folder.run(&format!("report {name}.tel -o {name}.html"));

@@ -3,6 +3,7 @@
 mod against;
 mod browser;
 mod census;
+mod counters;
 mod hostile;
 mod numbers;
 

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rusqlite::Connection;
+use serde_json::Value as Json;
 use telemetry_decode::writer::Lane;
 use telemetry_decode::{Event, Order, RawStr, Reader, Value};
 use telemetry_format::HEADER_LEN;
 use telemetry_schema::Sort;
+use telemetry_testing::mono;
 
 use super::{MANUAL, check, loaded, rows};
 use crate::streams::{
@@ -89,6 +91,37 @@ fn counters_are_marked() {
     );
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/sql.md");
     assert!(std::fs::read_to_string(docs).unwrap().contains("the version of these\ntables: 4."));
+}
+
+/// Counters whose events carry changes have their values in a table, the same as in `stats`.
+#[test]
+fn values_of_counters_have_a_table() {
+    let folder = loaded(&[("mono.mlpd", mono::seventeen())]);
+    let stats: Json = serde_json::from_slice(&folder.run("stats --json mono.mlpd").stdout).unwrap();
+    let counters = stats["counters"].as_array().unwrap();
+    assert!(counters.len() >= 2, "{counters:?}");
+    let database = folder.path("telemetry.db");
+    let found = rows(
+        &database,
+        "SELECT C.counter, S.id, ifnull(C.unit, ''), count(*), min(C.value), max(C.value), max(C.log_serial) \
+         FROM counter_value AS C JOIN session AS S ON S.serial = C.session GROUP BY C.counter ORDER BY 1",
+    );
+    let expected = counters.iter().map(|counter| {
+        let text = |member: &str| counter[member].as_str().unwrap();
+        let (name, session, unit) = (text("counter"), text("session"), text("unit"));
+        format!("{name}|{session}|{unit}|{}|{}|{}|1", counter["count"], counter["min"], counter["max"])
+    });
+    assert_eq!(found, expected.collect::<Vec<_>>());
+    let times = "SELECT count(*) FROM counter_value AS C WHERE NOT EXISTS \
+         (SELECT 1 FROM event AS E WHERE E.session = C.session AND E.time_ns = C.time_ns)";
+    check(&database, &[(times, &["0"])]);
+    // The same log adds none.
+    let all = rows(&database, "SELECT * FROM counter_value");
+    assert_eq!(folder.run("sql mono.mlpd").code, Some(0));
+    assert_eq!(rows(&database, "SELECT * FROM counter_value"), all);
+    // Streams without such counters make no table.
+    let without = "SELECT count(*) FROM sqlite_master WHERE name = 'counter_value'";
+    check(&loaded(&[("gc.tel", gc())]).path("telemetry.db"), &[(without, &["0"])]);
 }
 
 /// Compares every value of every event with the decoder.

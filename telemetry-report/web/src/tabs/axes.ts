@@ -36,19 +36,26 @@ export function timeAxis(from: number, until: number, a: number, b: number): Axi
   return straight(from, until, a, b, ticks(from, until, Math.max(1, Math.abs(b - a) / 110)));
 }
 
-/** Makes an axis from 0 up to `most`. Its marks are round in KiB, MiB and so on if `isBinary`. */
+/** Makes an axis from `least`, or from 0, up to `most`. Its marks are round in KiB, MiB and so on if `isBinary`. */
 export function upAxis(
   most: number,
   a: number,
   b: number,
   label: (value: number) => string,
   isBinary = false,
+  least = 0,
 ): Axis {
-  const scale = isBinary ? 1024 ** Math.max(0, Math.floor(Math.log(most || 1) / Math.log(1024))) : 1;
-  const all = marks((most || 1) / scale, Math.max(1, Math.abs(b - a) / 36)).map((at) => at * scale);
+  least = Math.min(least, 0);
+  if (least === 0) most ||= 1;
+  const size = Math.max(most, -least);
+  const scale = isBinary ? 1024 ** Math.max(0, Math.floor(Math.log(size) / Math.log(1024))) : 1;
+  const number = Math.max(1, (Math.abs(b - a) / 36) * (size / (most - least)));
+  const up = marks(size / scale, number).map((at) => at * scale);
+  const down = up.filter((at) => at > 0 && at <= -least).map((at) => -at);
+  const all = [...down.reverse(), ...up.filter((at) => at <= most)];
   return straight(
-    0,
-    most || 1,
+    least,
+    most,
     a,
     b,
     all.map((at) => ({ at, label: tidy(label(at)) })),

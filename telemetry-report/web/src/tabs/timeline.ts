@@ -42,17 +42,20 @@ export function timeline(name: string, title: string, data: () => TimelineData, 
     const box = boxOf(width, height);
     const { from, until } = now.range;
     const [first, last] = intervals(now.width, from, until);
-    let [least, most] = [Infinity, 0];
+    let [least, low, most] = [Infinity, 0, 0];
     for (let at = Math.max(0, first); at <= last; at++) {
       const values = now.series.map((one) => one.values[at] ?? 0);
       most = Math.max(most, now.isStacked ? values.reduce((a, b) => a + b, 0) : Math.max(0, ...values));
-      for (const value of values) if (value > 0) least = Math.min(least, value);
+      for (const value of values) {
+        if (value > 0) least = Math.min(least, value);
+        else low = Math.min(low, value);
+      }
     }
     // The least value has a height, too.
     const y =
       now.isLog && most > 0
         ? logAxis(least / 2, most, box.bottom, box.top, now.read, now.isBinary, 30)
-        : upAxis(most, box.bottom, box.top, now.read, now.isBinary);
+        : upAxis(most, box.bottom, box.top, now.read, now.isBinary, low);
     return {
       box,
       first: Math.max(0, first),

@@ -65,7 +65,7 @@ for (const name of names) {
   });
 
   test(`${name}: every tab opens`, async () => {
-    const first = { against: ["comparison"], census: ["census"] }[name] ?? [];
+    const first = { against: ["comparison"], census: ["census"], counters: ["counters"] }[name] ?? [];
     for (const tab of [...first, "durations", "pauses", "values", "memory", "flame", "events"]) {
       const { page, found, close } = await openFile(join(folder, `${name}.html`), { fragment: `tab=${tab}` });
       const text = await page.textContent(`#panel-${tab}`);

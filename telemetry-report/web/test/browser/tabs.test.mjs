@@ -277,6 +277,33 @@ test("censuses are areas by class, and one of several is chosen", async () => {
   await close();
 });
 
+test("counters are curves, and one of several is chosen", async () => {
+  const { page, found, close } = await open("counters", { fragment: "tab=counters", width: 400 });
+  const counters = await page.evaluate(() => window.report.model.report.counters);
+  // Those of the runtime are not the first.
+  assert.match(await text(page, at("chosen-counter")), /CacheHits/);
+  for (const [name, isGrowing] of [["Process.resident", false], ["CacheHits", true], ["Balance", false], ["Once", false]]) {
+    await page.locator(`${at("counters")} button.link`, { hasText: name }).first().click();
+    await settled(page);
+    assert.match(await text(page, at("chosen-counter")), new RegExp(`^${name}`));
+    assert.equal(await page.isVisible(at("counter-growth")), isGrowing, name);
+    const of = counters.find((one) => one.counter === name);
+    const { x, y, width } = await box(page, `${at("counter-values")} canvas`);
+    await page.mouse.move(x + width / 2, y + 100);
+    assert.match(await text(page, at("tip")), new RegExp(`${name}: -?[\\d,.]+`));
+    const note = await text(page, "#panel-counters");
+    assert.equal(/1 of 4 values/.test(note), of.every === 4, name);
+  }
+  await page.locator(`${at("counters")} button.link`, { hasText: "ThreadHits" }).first().click();
+  await settled(page);
+  assert.match(await text(page, at("counter-values")), /thread 400\d/);
+  assert.match(await text(page, "#panel-counters"), /The picture has 8 of 10/);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 400, `${wide} pixels`);
+  assert.deepEqual(found, []);
+  await close();
+});
+
 test("the flame graph zooms and searches", async () => {
   const { page, close } = await open("gcbench", { fragment: "tab=flame" });
   const { x, y, width } = await box(page, `${at("flame")} canvas`);
