@@ -262,7 +262,7 @@ impl Called {
                 format!("{text} does not answer; help: try again later, others may be talking to it")
             }
             (ErrorKind::WouldBlock | ErrorKind::TimedOut, None) => {
-                format!("{text} does not answer; help: start it with TELEMETRY_BACK_CHANNEL=on")
+                format!("{text} does not answer; help: its messages may say why, or try again later")
             }
             (ErrorKind::PermissionDenied, _) => {
                 format!("{text} belongs to another user; help: run this as that user, or as root")

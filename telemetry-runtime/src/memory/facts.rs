@@ -8,7 +8,7 @@ use crate::run::clock;
 use crate::run::settings;
 use crate::run::state;
 use crate::sys;
-use crate::sys::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::sys::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sys::text::{Buffer, Region, Shown};
 
 /// Maximum length of the facts from the start: all that are always written, and 8 KiB of arguments
@@ -22,6 +22,14 @@ static KEPT_LEN: AtomicUsize = AtomicUsize::new(0);
 
 /// The duration of an emission in picoseconds, or 0 before it is measured.
 static EMISSION_COST: AtomicU64 = AtomicU64::new(0);
+
+/// Whether peers of sinks may ask.
+static HAS_BACK_CHANNEL: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether peers of sinks may ask, before the facts from the start are written.
+pub(crate) fn set_back_channel(is_on: bool) {
+    HAS_BACK_CHANNEL.store(is_on, Ordering::Relaxed);
+}
 
 /// Returns the duration of an emission in picoseconds, or 0 before it is measured.
 pub(crate) fn emission_cost() -> u64 {
@@ -101,6 +109,9 @@ pub(crate) fn of_start(out: &mut Region<'_>, configured: Option<&str>) {
     line("cpus", &sys::cpus());
     line("word_bits", &usize::BITS);
     line("buffer", &pool::POOL.bytes());
+    if HAS_BACK_CHANNEL.load(Ordering::Relaxed) {
+        line("back_channel", &true);
+    }
     of_clocks(out);
     of_machine(out);
     on_request(out, configured);

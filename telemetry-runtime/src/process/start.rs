@@ -13,6 +13,7 @@ use crate::count::list;
 use crate::drain::actions;
 use crate::drain::config::{CONFIG, Config};
 use crate::drain::passes as drain;
+use crate::memory::facts;
 use crate::memory::image;
 use crate::memory::mapping;
 use crate::memory::pool::{self, POOL};
@@ -154,9 +155,7 @@ fn start() -> bool {
     losses::set_reported(summary.or(config.as_ref().and_then(|config| config.summary)).unwrap_or(true));
     let back_channel = setting(c"TELEMETRY_BACK_CHANNEL", "`on` or `off`", on_or_off);
     let back_channel = back_channel.or(config.as_ref().and_then(|config| config.back_channel));
-    if back_channel == Some(true) {
-        socket::serve_peers();
-    }
+    facts::set_back_channel(back_channel == Some(true) && socket::serve_peers());
     let signals = setting(c"TELEMETRY_SIGNALS", "`1` or `0`", on_or_off);
     #[cfg_attr(any(not(target_os = "linux"), miri), allow(unused_variables))]
     let signals = signals.or(config.as_ref().and_then(|config| config.signals)).unwrap_or(false);

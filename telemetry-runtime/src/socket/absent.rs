@@ -16,7 +16,9 @@ pub(crate) fn prepare(_configured: Option<bool>, _is_child: bool) -> bool {
     false
 }
 
-pub(crate) fn serve_peers() {}
+pub(crate) fn serve_peers() -> bool {
+    false
+}
 
 pub(crate) fn leave_link(_ring: &core::ffi::CStr) {}
 

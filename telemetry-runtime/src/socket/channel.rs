@@ -18,9 +18,10 @@ use crate::sinks::peer::{Shared, serve_with};
 use crate::sys;
 use crate::sys::atomic::{AtomicBool, Ordering};
 
-/// Lets the peers of sinks ask. Does not allocate.
-pub(crate) fn serve_peers() {
+/// Lets the peers of sinks ask. Returns true if the system can. Does not allocate.
+pub(crate) fn serve_peers() -> bool {
     serve_with(begin);
+    true
 }
 
 /// Starts a thread that serves the peer of a connection, if it is of the same user, or of root.

@@ -55,7 +55,7 @@ pub(super) fn receive(receiver: &Receiver, place: &Place, program: Program<impl 
                 receiver.put(&block, peer);
                 #[cfg(unix)]
                 if let Some(program) = control.take() {
-                    _socket = receiver.open_control(block.header.session, program, peer);
+                    _socket = receiver.open_control(&block, program, peer);
                 }
             }
             Ok(Some(Piece::Damage(damage, _))) => {

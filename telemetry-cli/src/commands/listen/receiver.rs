@@ -14,7 +14,7 @@ use telemetry_decode::completeness::{Cause, Damage};
 use telemetry_format::HeaderError;
 
 #[cfg(unix)]
-use super::control::ControlSocket;
+use super::control::{self, ControlSocket};
 use super::limits::{Bucket, Limits, READ_TIMEOUT};
 use super::places::Places;
 use super::store::{Refusal, Session, Store, Stored};
@@ -100,21 +100,31 @@ impl Receiver {
         Receiver { has_control, ..self }
     }
 
-    /// Makes the socket by which `telemetry control` reaches the program of a session.
+    /// Makes the socket by which `telemetry control` reaches the program whose first block this is.
     #[cfg(unix)]
     pub(super) fn open_control(
         &self,
-        session: u64,
+        first: &Block<'_>,
         program: UnixStream,
         peer: &str,
     ) -> Option<ControlSocket> {
+        let session = first.header.session;
+        let takes_requests = control::takes_requests(first);
         let path = self.state().as_ref()?.store.path(session).with_extension("control");
-        match ControlSocket::open(path.clone(), program) {
+        match ControlSocket::open(path.clone(), program, takes_requests) {
             Ok(socket) => {
-                note(format!(
-                    "{peer}: `telemetry control {}` reaches session {session:016x}",
-                    path.display()
-                ));
+                note(match takes_requests {
+                    true => {
+                        format!(
+                            "{peer}: `telemetry control {}` reaches session {session:016x}",
+                            path.display()
+                        )
+                    }
+                    false => format!(
+                        "{peer}: session {session:016x} takes no requests; help: start the program with \
+                         TELEMETRY_BACK_CHANNEL=on"
+                    ),
+                });
                 Some(socket)
             }
             Err(error) => {

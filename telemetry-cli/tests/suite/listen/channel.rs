@@ -12,6 +12,8 @@ use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use serde_json::Value as Json;
+
 use super::{Listening, PATIENCE};
 use crate::gc_events;
 use crate::processes::{OTHER_USER, Program, Sockets, is_root, wait};
@@ -74,6 +76,12 @@ fn notices(sockets: &Sockets) -> String {
     messages.split_inclusive('\n').filter(|line| line.contains("[socket-failed]")).collect()
 }
 
+/// Returns the facts of the stream's session.
+fn facts(sockets: &Sockets, stream: &str) -> Json {
+    let info: Json = serde_json::from_slice(&sockets.run(&format!("info --json {stream}")).stdout).unwrap();
+    info["sessions"][0]["facts"].clone()
+}
+
 fn printed(sockets: &Sockets, stream: &str) -> String {
     String::from_utf8(sockets.run(&format!("print {stream}")).stdout).unwrap()
 }
@@ -84,6 +92,7 @@ fn a_program_is_asked_through_its_sink() {
     let program = program(&sockets, "a_program_is_asked_through_its_sink", &[]);
     let (listening, socket) = listen(&sockets);
     let stream = socket.replace(".control", ".tel");
+    assert_eq!(facts(&sockets, &stream)["back_channel"], true);
     // Nothing is on, and yet the program is there.
     let shown = sockets.prints(&format!("control {socket}"));
     assert!(shown.starts_with(&format!("process     {}\n", program.pid)), "{shown}");
@@ -121,11 +130,20 @@ fn a_program_that_takes_no_requests() {
     let sockets = Sockets::new();
     let setup = [("TELEMETRY_BACK_CHANNEL", "off"), ("TELEMETRY_CONTROL", "all")];
     let program = program(&sockets, "a_program_that_takes_no_requests", &setup);
-    let (listening, socket) = listen(&sockets);
+    let args = format!("unix:{} -d d --control", sockets.path("s").display());
+    let mut listening = Listening::start(&mut sockets.command(&format!("listen {args}")), &args);
+    let line = listening.wait_for("takes no requests");
+    assert!(line.contains("help: start the program with TELEMETRY_BACK_CHANNEL=on"), "{line}");
+    let session = line.split("session ").nth(1).unwrap().split(' ').next().unwrap();
+    let (socket, stream) = (format!("d/{session}.control"), format!("d/{session}.tel"));
     let why = format!(
-        "error: the program behind `{socket}` does not answer; help: start it with TELEMETRY_BACK_CHANNEL=on"
+        "error: the program behind `{socket}` says: it takes no requests; help: start the program with \
+         TELEMETRY_BACK_CHANNEL=on"
     );
-    sockets.check(&format!("control {socket}"), 2, &why);
+    for command in ["control", "tail", "top"] {
+        sockets.check(&format!("{command} {socket}"), 2, &why);
+    }
+    assert!(facts(&sockets, &stream).get("back_channel").is_none());
     program.end();
     wait("the end of the socket", || !sockets.path(&socket).exists());
     let run = listening.interrupt();
