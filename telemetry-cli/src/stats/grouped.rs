@@ -118,6 +118,12 @@ impl<'a> Grouped<'a> {
                         let text = String::from_utf8_lossy(groups.text(*value));
                         Cell::of_stack(&text.split('\n').collect::<Vec<_>>())
                     }
+                    (Form::Places, _) => {
+                        let text = String::from_utf8_lossy(groups.text(*value));
+                        let lines = text.split('\n').enumerate();
+                        let names = lines.map(|(at, place)| stacks.name_of_place(group.session, at, place));
+                        Cell::of_stack(&names.collect::<Vec<_>>())
+                    }
                     _ => value_of(events, groups, session, *form, *value).into(),
                 })
                 .collect();
@@ -302,7 +308,7 @@ fn value_of(
     let known = |fingerprint| events.registries().iter().find(|known| known.fingerprint == fingerprint);
     let plain = |value: u64| (Json::from(value), grouped(value));
     match form {
-        Form::Text | Form::Frames => {
+        Form::Text | Form::Frames | Form::Places => {
             (json::string_value(groups.text(value)), escaped_bytes(groups.text(value)))
         }
         Form::Stack => plain(value),

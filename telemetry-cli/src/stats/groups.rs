@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use telemetry_decode::{Event, EventBatch};
+use telemetry_decode::{Event, EventBatch, Value};
 use telemetry_report::figures::keyed::PerEvent;
 use telemetry_report::stacks::StackRole;
 use telemetry_schema::{Count, Role, Sort};
 
 use super::grouping::{Column, Field, Grouping, is_number};
 use super::sum::Sum;
-use crate::symbols::listed;
+use crate::symbols::{listed, places};
 
 /// The limits of groups: without percentiles, and with them. A distribution takes up to 50 KiB.
 const MAX_GROUPS: usize = 1 << 16;
@@ -77,6 +77,8 @@ pub(crate) enum Form {
     Stack,
     /// A text with a function of a call stack in each line.
     Frames,
+    /// A text with a place of code in each line.
+    Places,
     Thread,
     Session,
 }
@@ -84,7 +86,7 @@ pub(crate) enum Form {
 impl Form {
     /// Returns true if the value is the number of a text.
     fn is_text(self) -> bool {
-        matches!(self, Form::Text | Form::Frames)
+        matches!(self, Form::Text | Form::Frames | Form::Places)
     }
 }
 
@@ -103,6 +105,7 @@ enum Source {
     Run(usize),
     Array(usize),
     Frames(StackRole),
+    Places(usize),
     Thread,
     Session,
 }
@@ -150,6 +153,7 @@ impl Groups {
                     Source::Run(param) => self.texts.number(event.run(param)),
                     Source::Array(param) => self.texts.number(&array(&event, param)),
                     Source::Frames(role) => self.texts.number(frames(&event, &role).as_bytes()),
+                    Source::Places(param) => self.texts.number(places_of(&event, param).as_bytes()),
                     Source::Thread => event.thread().into(),
                     Source::Session => event.session().id,
                 };
@@ -285,7 +289,7 @@ impl Groups {
 
     /// Returns true if call stacks have to be named.
     pub(crate) fn has_stacks(&self) -> bool {
-        self.forms.contains(&Form::Stack)
+        self.forms.iter().any(|form| matches!(form, Form::Stack | Form::Places))
     }
 
     /// Returns a text by its number.
@@ -347,6 +351,12 @@ fn frames(event: &Event<'_>, role: &StackRole) -> String {
     frames.iter().map(|frame| frame.replace('\n', " ")).collect::<Vec<_>>().join("\n")
 }
 
+/// Returns places of code, each in a line.
+fn places_of(event: &Event<'_>, param: usize) -> String {
+    let Some(Value::Array(places)) = event.value(param) else { return String::new() };
+    places.iter().map(|place| place.to_string()).collect::<Vec<_>>().join("\n")
+}
+
 impl Plan {
     /// Returns none for an event that lacks a column.
     fn new(event: &Event<'_>, grouping: &Grouping, texts: &mut Texts, forms: &mut Vec<Form>) -> Option<Plan> {
@@ -376,6 +386,7 @@ impl Plan {
                         _ if listed.is_some_and(|role| role.stack == index) => {
                             (Form::Frames, Source::Frames(listed?))
                         }
+                        _ if places(schema) == Some(index) => (Form::Places, Source::Places(index)),
                         _ if param.count != Count::One => (Form::Text, Source::Array(index)),
                         sort if sort.is_run() => (Form::Text, Source::Run(index)),
                         _ if event.numbers(index).is_some() => {
@@ -389,7 +400,9 @@ impl Plan {
             columns.push((form_number(forms, form), source));
         }
         let needs_session = columns.iter().any(|(form, _)| match forms[*form as usize] {
-            Form::Thread | Form::Numbered(..) | Form::Stack | Form::Scalar(_, Sort::Label) => true,
+            Form::Thread | Form::Numbered(..) | Form::Stack | Form::Places | Form::Scalar(_, Sort::Label) => {
+                true
+            }
             Form::Text | Form::Frames | Form::Scalar(..) | Form::Session => false,
         });
         let sum = |name: &String| {

@@ -10,5 +10,5 @@ mod perf_map;
 mod stacks;
 mod table;
 
-pub(crate) use param::{StackParam, listed};
+pub(crate) use param::{StackParam, listed, places};
 pub(crate) use stacks::Stacks;

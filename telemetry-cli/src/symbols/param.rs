@@ -2,12 +2,15 @@
 
 use telemetry_decode::Event;
 use telemetry_report::stacks::StackRole;
-use telemetry_schema::Role;
+use telemetry_schema::{Count, Param, Role, Sort};
 
 use super::stacks::Stacks;
 
 /// The maximum of frames of a list.
-const MAX_FRAMES: usize = 500;
+pub(super) const MAX_FRAMES: usize = 500;
+
+/// The name of a list of places of code.
+const PLACES: &str = "ips";
 
 /// How the stacks of a type of event are taken.
 #[derive(Debug, Clone, Copy)]
@@ -37,13 +40,23 @@ impl StackParam {
     /// Returns the functions of an event's stack, the innermost first.
     pub(crate) fn frames(&self, event: &Event<'_>, stacks: &mut Stacks) -> Vec<String> {
         match self {
-            StackParam::Listed(role) => listed(role, event),
+            StackParam::Listed(role) => match listed(role, event) {
+                frames if frames.is_empty() => stacks.at_places(event),
+                frames => frames,
+            },
             StackParam::Numbered(index) => {
                 let stack = event.value(*index).and_then(|value| value.as_u64());
                 stacks.frames(event.session(), stack.unwrap_or(0))
             }
         }
     }
+}
+
+/// Returns the parameter that has places of code, the innermost first, beside a list of frames
+/// which may be empty: samples of Mono have both.
+pub(crate) fn places(event: &telemetry_schema::Event) -> Option<usize> {
+    let is_list = |param: &Param| param.count != Count::One && param.sort == Sort::Pointer;
+    event.params.iter().position(|param| is_list(param) && param.name == PLACES)
 }
 
 /// Returns the frames of a list, the innermost first.

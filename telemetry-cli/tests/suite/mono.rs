@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::run::Folder;
+use crate::run::{Folder, Run};
 use crate::sql;
 use telemetry_testing::mono as mono_made;
 
@@ -173,4 +173,28 @@ fn a_database_has_the_names_of_a_log() {
         let labels = sql::rows(&folder.path("names.db"), "SELECT DISTINCT string FROM label ORDER BY 1");
         assert!(expected.iter().all(|name| name.is_empty() || labels.contains(name)), "{labels:?}");
     }
+}
+
+/// A sample without frames has the names of the methods that were compiled at its places.
+#[test]
+fn places_of_samples_have_names() {
+    // A method from 0x1010 on, and a sample in it, called by itself, and that from 0xfff.
+    let events = b"\x43\x01\x08\x10\xac\x02Prog:Main ()\0\x07\x01\x01\x03\x11\x20\x7f\x00";
+    let log = [mono_made::file_seventeen(), mono_made::buffer(0x1001, 2_000, events)].concat();
+    let folder = Folder::new().with("log.mlpd", &log);
+    let shows = |run: Run, text: &str| {
+        let out = String::from_utf8(run.stdout).unwrap();
+        assert!(out.contains(text), "{out}");
+    };
+    let graph = "SampleHit;0xfff;Prog:Main ();Prog:Main () 1\n";
+    // With a filter, and from a pipe.
+    for args in ["flame --stacks log.mlpd", "flame --stacks --event SampleHit log.mlpd"] {
+        shows(folder.run(args), graph);
+    }
+    shows(folder.run_on("flame --stacks -", &log), graph);
+    shows(folder.run("stats --by ips log.mlpd"), "Prog:Main () <- Prog:Main () <- 0xfff");
+    shows(folder.run("print --stacks log.mlpd"), "#0   Prog:Main ()\n");
+    // A sample with frames has those.
+    let folder = Folder::new().with("log.mlpd", mono_made::seventeen());
+    shows(folder.run("flame --stacks --event SampleHit log.mlpd"), "SampleHit;Prog:Main () 1\n");
 }
