@@ -1,5 +1,5 @@
 //! A server whose requests are tasks of tokio: spans that belong to a task, whatever thread runs
-//! it.
+//! it. It shows how to write such a registry; `telemetry_std::task::watch` has one that is ready.
 //!
 //! ```sh
 //! TELEMETRY_CONTROL=all TELEMETRY_FILENAME=tasks.tel cargo run --example tasks

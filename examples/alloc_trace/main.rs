@@ -1,4 +1,5 @@
 //! Records every allocation of a program in its global allocator, for `telemetry replay`.
+//! It shows how to write a registry for that; `telemetry_std::Allocator` has one that is ready.
 //!
 //! ```sh
 //! TELEMETRY_CONTROL=all TELEMETRY_FILENAME=alloc.tel cargo run --release --example alloc_trace

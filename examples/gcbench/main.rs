@@ -1,4 +1,5 @@
-//! GCBench on a small generational collector that emits events.
+//! GCBench on a small generational collector that emits events. It shows how to write a registry
+//! for a program of one's own, of which `telemetry-std` knows nothing.
 //!
 //! The collector (`gc`) and the benchmark (`workload.rs`) emit the events of
 //! `events.toml`. The program then reads its own stream and summarizes it on one screen.
