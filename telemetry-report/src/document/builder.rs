@@ -13,6 +13,7 @@ use super::{census, counters, losses, memory, spans, trim};
 use crate::gather::axis::{INTERVALS, Series};
 use crate::gather::gatherer::Gatherer;
 use crate::gather::marks::Marks;
+use crate::spans::SampledShape;
 
 /// The program that makes the page, and what it knows beside the events.
 #[derive(Debug, Clone, Default)]
@@ -86,6 +87,7 @@ impl Document {
             memory: memory::memory(&source),
             censuses: census::censuses(&source)?,
             counters: counters::counters(&source),
+            sampled: sampled(&source),
             pauses: spans::pauses(&source, &mut texts),
             flames: spans::flames(&source, &mut texts),
             sample: source.sample(),
@@ -94,6 +96,15 @@ impl Document {
             texts: texts.list,
         })
     }
+}
+
+/// Returns the samples by open span, if threads were sampled.
+fn sampled(source: &Source<'_>) -> Option<SampledShape> {
+    let sampled = &source.gathered.sampled;
+    let mut shape = (!sampled.is_empty()).then(|| sampled.shape())?;
+    shape.spans.truncate(source.room.listed);
+    shape.spans.iter_mut().for_each(|span| span.span = cut(&span.span));
+    Some(shape)
 }
 
 impl Source<'_> {

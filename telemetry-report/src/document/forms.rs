@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use crate::spans::SampledShape;
+
 /// Nanoseconds since the first event, or a duration.
 pub(super) type Ns = i64;
 
@@ -32,6 +34,7 @@ pub(crate) struct Document {
     pub(super) memory: Option<MemoryForm>,
     pub(super) censuses: Vec<CensusForm>,
     pub(super) counters: Vec<CounterForm>,
+    pub(super) sampled: Option<SampledShape>,
     pub(super) pauses: Option<PausesForm>,
     pub(super) flames: Vec<FlameForm>,
     pub(super) sample: Vec<SampleForm>,

@@ -54,6 +54,7 @@ pub struct Gatherer {
     pub(crate) memory: Memory,
     pub(crate) censuses: Censuses,
     pub(crate) counters: Counters,
+    pub(crate) sampled: spans::Sampled,
     pub(crate) stacks: Stacks,
     pub(crate) lanes: Lanes,
     pub(crate) durations: Durations,
@@ -92,6 +93,7 @@ impl Default for Gatherer {
             memory: Memory::default(),
             censuses: Censuses::default(),
             counters: Counters::default(),
+            sampled: spans::Sampled::default(),
             stacks: Stacks::default(),
             lanes: Lanes::default(),
             durations: Durations::default(),
@@ -143,7 +145,9 @@ impl Gatherer {
         self.censuses.take(event);
         self.counters.take(number, event, |wall_ns| self.axis.moment(wall_ns));
         self.stacks.take(number, thread, at, event);
-        if self.pairing.take(event, &mut self.found) {
+        if spans::is_sample(event) {
+            self.sampled.take(&self.pairing, event);
+        } else if self.pairing.take(event, &mut self.found) {
             self.note_cause(event);
         }
     }

@@ -10,6 +10,7 @@ mod nesting;
 mod pairing;
 mod paths;
 mod roles;
+mod sampled;
 mod tally;
 
 pub use telemetry_decode::rules::Key;
@@ -20,4 +21,5 @@ pub use nesting::Place;
 pub use pairing::{Pairing, Step};
 pub use paths::Paths;
 pub use roles::Def;
+pub use sampled::{Sampled, SampledShape, SampledSpan, is_sample, open_spans};
 pub use tally::{Long, SpanTally, Tally, Unmatched};

@@ -49,6 +49,8 @@ export interface Report {
   censuses: Census[];
   /** By the first value of each. */
   counters: Counter[];
+  /** Null if no thread was sampled. */
+  sampled: Sampled | null;
   /** Null if no span is a pause. */
   pauses: Pauses | null;
   flames: Flame[];
@@ -372,6 +374,14 @@ export interface Counter {
   /** The first, then the difference from the one before. */
   at: Ns[];
   values: number[];
+}
+
+/** Samples of threads by the spans that were open: the object of `telemetry stats --samples --json`. */
+export interface Sampled {
+  samples: number;
+  periods: number;
+  /** Those with most periods first. */
+  spans: { span: string; periods: number; share: number; self_periods: number; self_share: number }[];
 }
 
 /** Spans that stop the program, by begin; lists of equal length. */

@@ -315,6 +315,7 @@ export class Run {
       memory: null,
       censuses: [],
       counters: [],
+      sampled: null,
       pauses: null,
       flames: [],
       sample: [],

@@ -335,5 +335,10 @@ SAMPLES.counters = () => {
     counterOf(report, "Once", "once"),
   ];
   counters[0].registry = "telemetry";
-  return { ...report, counters };
+  const spans = [
+    { span: "Collect", periods: 900, share: 0.9, self_periods: 500, self_share: 0.5 },
+    { span: "Sweep", periods: 400, share: 0.4, self_periods: 400, self_share: 0.4 },
+    { span: "(no span)", periods: 100, share: 0.1, self_periods: 100, self_share: 0.1 },
+  ];
+  return { ...report, counters, sampled: { samples: 990, periods: 1000, spans } };
 };

@@ -2,11 +2,11 @@
 
 use telemetry_decode::Order;
 use telemetry_foreign::flame::FlameGraph;
-use telemetry_report::spans::Pairing;
+use telemetry_report::spans::{Pairing, is_sample, open_spans};
 
 use super::Args;
 use crate::input::events::Opened;
-use crate::spans::sampled::{MAX_OPEN, is_sample, open_spans};
+use crate::spans::sampled::MAX_OPEN;
 use crate::symbols::Stacks;
 use crate::term::ended::Failure;
 use crate::term::message::warning;

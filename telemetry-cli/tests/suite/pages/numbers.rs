@@ -83,6 +83,19 @@ fn spans_of_a_condition() {
     assert_eq!(exact(&page.document["stats"]["count"]), exact(&stats["count"]));
 }
 
+#[test]
+fn samples_by_span_are_those_of_stats() {
+    let stream = crate::spans::sampled();
+    let folder = Folder::new().with("run.tel", &stream);
+    let stats: Json = serde_json::from_slice(&folder.run("stats --samples --json run.tel").stdout).unwrap();
+    let found = &Page::of(&stream).document["sampled"];
+    assert!(list_of(&found["spans"]).len() >= 3, "{found}");
+    for member in ["samples", "periods", "spans"] {
+        assert_eq!(found[member], stats[member]);
+    }
+    assert_eq!(Page::of(&gc()).document["sampled"], Json::Null);
+}
+
 /// Writes numbers as text, as the document has large ones.
 pub(super) fn exact(value: &Json) -> Json {
     match value {

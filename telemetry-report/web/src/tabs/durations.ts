@@ -2,7 +2,8 @@
 
 import { type Column, element, replace, table } from "../dom";
 import { spanColor } from "../color";
-import { count, cut, exactAt, exactTime, moment, short, time } from "../format";
+import type { Sampled } from "../document";
+import { count, cut, exactAt, exactTime, moment, percent, short, time } from "../format";
 import type { Tab, View } from "../view";
 import {
   heatNote,
@@ -213,6 +214,30 @@ function noteOf(view: View, rows: SpanRow[], chosen: SpanRow | undefined): HTMLE
   );
 }
 
+function sampledTable({ samples, spans }: Sampled): HTMLElement {
+  const column = (title: string, of: (row: Sampled["spans"][number]) => number, text: (value: number) => string) => ({
+    title,
+    text: (row: Sampled["spans"][number]) => text(of(row)),
+    value: of,
+  });
+  return table(
+    [
+      { title: "span", text: (row) => cut(row.span, 100) },
+      column("periods", (row) => row.periods, count),
+      column("share", (row) => row.share, percent),
+      column("self periods", (row) => row.self_periods, count),
+      column("self share", (row) => row.self_share, percent),
+    ],
+    spans,
+    {
+      name: "sampled",
+      most: 30,
+      caption: `${count(samples)} samples of threads by the open spans`,
+      footnote: "Of the whole run. Self periods are those in which the span was the innermost one.",
+    },
+  );
+}
+
 export const durations: Tab = {
   id: "durations",
   title: "Durations",
@@ -306,7 +331,8 @@ export const durations: Tab = {
       replace(list, longestTable(view, one));
     };
     longestOf(view.report);
-    root.append(place, feet, detail);
+    const { sampled } = view.report;
+    root.append(place, feet, detail, ...(sampled ? [sampledTable(sampled)] : []));
     update();
     return { update };
   },

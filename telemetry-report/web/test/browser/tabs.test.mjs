@@ -298,6 +298,9 @@ test("counters are curves, and one of several is chosen", async () => {
   await settled(page);
   assert.match(await text(page, at("counter-values")), /thread 400\d/);
   assert.match(await text(page, "#panel-counters"), /The picture has 8 of 10/);
+  await page.evaluate(() => (location.hash = "tab=durations"));
+  await settled(page);
+  assert.match(await text(page, at("sampled")), /990 samples of threads.*Collect\s900.*50\.0 %/s);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= 400, `${wide} pixels`);
   assert.deepEqual(found, []);
