@@ -1,13 +1,13 @@
 //! The parameter of an event that is a call stack.
 
-use telemetry_decode::Event;
+use telemetry_decode::{Event, Value};
 use telemetry_report::stacks::StackRole;
 use telemetry_schema::{Count, Param, Role, Sort};
 
 use super::stacks::Stacks;
 
 /// The maximum of frames of a list.
-pub(super) const MAX_FRAMES: usize = 500;
+const MAX_FRAMES: usize = 500;
 
 /// The name of a list of places of code.
 const PLACES: &str = "ips";
@@ -41,7 +41,7 @@ impl StackParam {
     pub(crate) fn frames(&self, event: &Event<'_>, stacks: &mut Stacks) -> Vec<String> {
         match self {
             StackParam::Listed(role) => match listed(role, event) {
-                frames if frames.is_empty() => stacks.at_places(event),
+                frames if frames.is_empty() => at_places(event, stacks),
                 frames => frames,
             },
             StackParam::Numbered(index) => {
@@ -57,6 +57,15 @@ impl StackParam {
 pub(crate) fn places(event: &telemetry_schema::Event) -> Option<usize> {
     let is_list = |param: &Param| param.count != Count::One && param.sort == Sort::Pointer;
     event.params.iter().position(|param| is_list(param) && param.name == PLACES)
+}
+
+/// Returns the functions at the places of code that an event has, the innermost first.
+fn at_places(event: &Event<'_>, stacks: &Stacks) -> Vec<String> {
+    let Some(Value::Array(places)) = places(event.schema()).and_then(|param| event.value(param)) else {
+        return Vec::new();
+    };
+    let places = places.iter().take(MAX_FRAMES).enumerate();
+    places.map(|(at, place)| stacks.name_of_place(event.session().id, at, &place.to_string())).collect()
 }
 
 /// Returns the frames of a list, the innermost first.

@@ -8,7 +8,6 @@ use telemetry_decode::{Event, Filter, Order, Session, Value};
 
 use super::code::{self, Code};
 use super::module::Module;
-use super::param::{MAX_FRAMES, places};
 use super::perf_map;
 use super::table::Table;
 use crate::input::inputs::{Inputs, cannot_read};
@@ -152,17 +151,6 @@ impl Stacks {
             frames.push(text.to_string());
         }
         frames
-    }
-
-    /// Returns the functions at the places of code that an event has, the innermost first.
-    pub(crate) fn at_places(&self, event: &Event<'_>) -> Vec<String> {
-        let Some(Value::Array(places)) = places(event.schema()).and_then(|param| event.value(param)) else {
-            return Vec::new();
-        };
-        let places = places.iter().take(MAX_FRAMES).enumerate();
-        let name =
-            |(at, place): (usize, Value<'_>)| self.name_of_place(event.session().id, at, &place.to_string());
-        places.map(name).collect()
     }
 
     /// Returns the function that a session's program has compiled at a place of code, as text like

@@ -1,5 +1,5 @@
-//! Counters of the document are those of the registry, with the values of the events, and those that
-//! `stats` shows of logs of Mono.
+//! Counters of the document are those of the registry, with the values of the events. Those of logs
+//! of Mono are the ones that `stats` shows.
 
 use serde_json::{Value as Json, json};
 use telemetry_decode::{RawStr, Value};
