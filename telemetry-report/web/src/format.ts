@@ -221,7 +221,8 @@ export function ticks(from: number, until: number, most: number): { at: number; 
 
 /** Returns round marks from 0 to `most` for an axis of numbers. */
 export function marks(most: number, number: number): number[] {
-  if (!(most > 0)) return [0];
+  // A part of the least numbers would be zero.
+  if (!(most > 1e-300 && most < Infinity)) return [0];
   const least = most / number;
   const power = 10 ** Math.floor(Math.log10(least));
   const step = [1, 2, 5, 10].find((part) => part * power >= least)! * power;

@@ -186,6 +186,10 @@ test("an axis has numbers below zero where there are some", () => {
     assert.ok(all.includes(0) && all.length >= 2, `${all}`);
     assert.ok(all.every((at, i) => at >= least && at <= most && (i === 0 || at > all[i - 1])), `${all}`);
   }
+  // A damaged log may have any number.
+  for (const [most, least] of [[5e-324, 0], [0, -5e-324], [1e308, -1e308], [Infinity, 0]]) {
+    assert.ok(marksOf(most, least).includes(0), `${most}`);
+  }
 });
 
 test("values that occur once are frequent only among few", () => {
