@@ -1,7 +1,7 @@
 //! The variables of the environment that telemetry reads.
 
 /// The variables that a runtime reads when its program starts.
-pub const VARIABLES: [&str; 17] = [
+pub const VARIABLES: [&str; 18] = [
     "TELEMETRY_CONTROL",
     "TELEMETRY_RECORD",
     "TELEMETRY_TRIGGER",
@@ -17,6 +17,7 @@ pub const VARIABLES: [&str; 17] = [
     "TELEMETRY_BACK_CHANNEL",
     "TELEMETRY_CLOCK",
     "TELEMETRY_FACTS",
+    "TELEMETRY_SENSITIVE",
     "TELEMETRY_SIGNALS",
     "TELEMETRY_SUMMARY",
 ];

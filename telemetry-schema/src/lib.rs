@@ -192,7 +192,7 @@ pub use model::registry::{
 };
 pub use model::replay::{Replay, ReplayAction, ReplayRole};
 pub use model::rule::{EventRule, RuleForm};
-pub use model::sensitive::Sensitive;
+pub use model::sensitive::{Network, Sensitive};
 pub use model::slots::Slots;
 pub use model::sort::Sort;
 pub use model::tracing::{Tracing, TracingAt};

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use telemetry_schema::limits::{DEFAULT_RUN_LEN, MAX_EVENT_LEN, MAX_RUN_LEN};
 use telemetry_schema::{
-    Clock, Count, CounterPer, Event, EventRule, Kind, Message, NameBy, Named, Param, Preset, Registry,
-    Replay, ReplayAction, ReplayRole, Role, RuleForm, Sensitive, Sort, Span, Tracing, TracingAt, Type,
-    TypeForm, TypeValue, Version,
+    Clock, Count, CounterPer, Event, EventRule, Kind, Message, NameBy, Named, Network, Param, Preset,
+    Registry, Replay, ReplayAction, ReplayRole, Role, RuleForm, Sensitive, Sort, Span, Tracing, TracingAt,
+    Type, TypeForm, TypeValue, Version,
 };
 
 /// Names of kinds, types and events: acronyms, digits, single letters.
@@ -30,8 +30,11 @@ pub fn registries() -> impl Strategy<Value = Registry> {
             let (kind_names, rest) = names.split_at(kinds);
             let (type_names, event_names) = rest.split_at(types);
             let kinds = subsequence((0..64).collect::<Vec<u8>>(), kinds);
-            let kinds =
-                (Just(kind_names.to_vec()), kinds, vec((docs(), any::<bool>(), 0..=9u8), kind_names.len()));
+            let kinds = (
+                Just(kind_names.to_vec()),
+                kinds,
+                vec((docs(), any::<bool>(), 0..=9u8, any::<bool>()), kind_names.len()),
+            );
             let types: Vec<_> = type_names.iter().map(|name| a_type(name)).collect();
             let codes = subsequence((0..=u16::MAX).step_by(255).collect::<Vec<_>>(), events);
             let events: Vec<_> =
@@ -39,11 +42,13 @@ pub fn registries() -> impl Strategy<Value = Registry> {
             ("[a-z]{1,8}_x", any::<(u32, u32, u32)>(), docs(), kinds, types, events, codes)
         })
         .prop_map(|(name, (major, median, minor), doc, (names, bits, rest), mut types, mut events, codes)| {
-            let kinds =
-                names.into_iter().zip(bits).zip(rest).map(|((name, bit), (doc, inherit, priority))| {
+            let kinds = names.into_iter().zip(bits).zip(rest).map(
+                |((name, bit), (doc, inherit, priority, allow))| {
                     let clock = if inherit { Clock::Inherit } else { Clock::Precise };
-                    Kind { name: name.to_string(), bit, doc, clock, priority }
-                });
+                    let network = if allow { Network::Allow } else { Network::default() };
+                    Kind { name: name.to_string(), bit, doc, clock, priority, network }
+                },
+            );
             types.sort_by(|a, b| a.name.cmp(&b.name));
             events.iter_mut().zip(codes).for_each(|(event, code)| event.code = code);
             let version = Version { major, median, minor };

@@ -37,6 +37,7 @@ mod planted;
 mod privileged;
 mod ring;
 mod sampling;
+mod sensitive;
 mod settings;
 mod signals;
 mod sinks;
@@ -83,3 +84,11 @@ pub mod limited {}
 /// Counters and gauges.
 #[telemetry_event("tests/registries/counters.toml", c)]
 pub mod counted {}
+
+/// Events of which some are about a person.
+#[telemetry_event("tests/registries/private.toml")]
+pub mod private {}
+
+/// Labels about a person.
+#[telemetry_event("tests/registries/shop.toml")]
+pub mod shop {}

@@ -14,6 +14,7 @@ use crate::output::limits::{Limited, Limits, limited, limits};
 use crate::output::mapped::{MappedEmitter, mappings};
 use crate::output::messages::{self, Heard};
 use crate::output::registry::definition;
+use crate::output::registry::local;
 use crate::output::scopes::{self, ScopeEmitter, Scopes};
 use crate::parts::docs;
 use crate::parts::names::{exported, ident};
@@ -66,7 +67,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
         }
     });
     let parameters = parameters(&used);
-    let with = quote!(#with #with_limits);
+    let with_local = local(registry);
+    let with = quote!(#with #with_limits #with_local);
     let statics = statics(registry, &slots, &used, &with, c);
     let for_scopes: Vec<_> = emitted.iter().map(|emitter| emitter.for_scope()).collect();
     let Scopes { macros: scopes, begins } = scopes::scopes(registry, at, &for_scopes);

@@ -54,6 +54,16 @@ pub(crate) fn definition(registry: &Registry, slots: &Slots) -> TokenStream {
     }
 }
 
+/// Generates what the runtime needs to know of a registry with sensitive parameters: the kinds that
+/// do not leave the host, and whether the strings of labels do not.
+pub(crate) fn local(registry: &Registry) -> Option<TokenStream> {
+    let (kinds, labels) = (registry.withheld_kinds(), registry.withholds_labels());
+    (kinds != 0).then(|| {
+        let kinds = Literal::u64_unsuffixed(kinds);
+        quote!(.with_local(#kinds, #labels))
+    })
+}
+
 fn type_(ty: &Type) -> TokenStream {
     let is_flags = ty.form == TypeForm::Flags;
     let values = ty.values.iter().map(|value| {

@@ -111,6 +111,67 @@ fn counters_and_their_functions_for_c() {
     insta::assert_snapshot!(expand(include_str!("../../tests/counters.toml"), "\"events.toml\", c"));
 }
 
+#[test]
+fn kinds_that_stay_on_the_host() {
+    let check = |toml: &str, expected: Option<&str>| {
+        let expanded: String = expand(toml, "\"events.toml\"").split_whitespace().collect();
+        let found = expanded.split_once(".with_local(").and_then(|(_, rest)| rest.split_once(')'));
+        assert_eq!(found.map(|(arguments, _)| arguments), expected);
+    };
+    let allow = |bits: &[u8]| {
+        bits.iter().fold(SHOP.to_owned(), |toml, bit| {
+            let at = format!("bit = {bit},");
+            toml.replace(&at, &format!("{at} network = \"allow\","))
+        })
+    };
+    // `Known` only tells strings for numbers of which some are sensitive.
+    check(SHOP, Some("7,true"));
+    check(&allow(&[0]), Some("6,false"));
+    check(&allow(&[1, 2]), Some("1,true"));
+    check(&allow(&[0, 1, 2]), None);
+    check(LIMITS, None);
+}
+
+/// Kinds with sensitive parameters, and one without.
+const SHOP: &str = r#"
+[registry]
+name = "shop"
+version = "1.0.0"
+doc = "A shop's view of its visitors"
+[kinds]
+Visit = { bit = 0, doc = "visits" }
+Payment = { bit = 1, doc = "payments" }
+Known = { bit = 2, doc = "what is known of users" }
+Stock = { bit = 3, doc = "changes of the stock" }
+[[event]]
+name = "Visited"
+code = 1
+kind = "Visit"
+doc = "A user came"
+params = [{ name = "town", sort = "label", sensitive = "personal" }]
+[[event]]
+name = "Paid"
+code = 2
+kind = "Payment"
+doc = "A user has paid"
+params = [{ name = "account", sort = "u32", numbers = "account", sensitive = "secret" }]
+[[event]]
+name = "Registered"
+code = 3
+kind = "Known"
+doc = "A user has an account"
+params = [
+  { name = "account", sort = "u32", numbers = "account" },
+  { name = "name", sort = "string", max = 64, names = "account" },
+]
+[[event]]
+name = "Sold"
+code = 4
+kind = "Stock"
+doc = "Something was sold"
+params = [{ name = "what", sort = "label" }]
+"#;
+
 /// Only `crate` itself means the runtime.
 #[test]
 fn the_runtime_is_told_by_its_path() {

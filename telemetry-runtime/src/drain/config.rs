@@ -49,6 +49,7 @@ pub struct Config {
     pub(crate) signals: Option<bool>,
     pub(crate) triggers: String,
     pub(crate) sampling: Option<String>,
+    pub(crate) sensitive: Option<bool>,
 }
 
 impl Config {
@@ -206,6 +207,14 @@ impl Config {
         self.sampling = Some(words.into());
         self
     }
+
+    /// Sets whether sinks that leave the host, such as `tcp:`, get kinds with sensitive parameters
+    /// that the registry does not allow them. `TELEMETRY_SENSITIVE`: `allow`, or `refuse`, the
+    /// default.
+    pub fn send_sensitive(mut self, allow: bool) -> Self {
+        self.sensitive = Some(allow);
+        self
+    }
 }
 
 impl Debug for Config {
@@ -228,6 +237,7 @@ impl Debug for Config {
             signals,
             triggers,
             sampling,
+            sensitive,
         } = self;
         f.debug_struct("Config")
             .field("output", output)
@@ -247,6 +257,7 @@ impl Debug for Config {
             .field("signals", signals)
             .field("triggers", triggers)
             .field("sampling", sampling)
+            .field("sensitive", sensitive)
             .finish()
     }
 }

@@ -2,16 +2,16 @@
 //! safe from panics. The program may have written the sink.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use crate::drain::guarded::guarded;
 use crate::drain::output::Output;
 use crate::drain::selection::Selection;
 use crate::drain::sent_facts::SentFacts;
 use crate::memory::record::Owner;
 use crate::own::registry as own;
 use crate::run::state::{self, Policy};
-use crate::sinks::sink::{Batch, Sink, Start};
+use crate::sinks::sink::{Batch, Start};
 use crate::store::progress::{Held, Progress, head};
 use crate::sys;
 
@@ -75,7 +75,9 @@ impl Output {
             self.sent.registries.extend(new.registries);
             self.sent.threads.extend(new.threads);
             self.sent.labels = position;
-            let ends = labels.iter().map(|(header, _)| header.before + u64::from(header.events));
+            let ends = labels.iter().map(|(header, _)| {
+                (header.before + u64::from(header.events)).saturating_sub(header.excluded)
+            });
             self.labels = ends.fold(self.labels, u64::max);
         }
         taken
@@ -145,10 +147,4 @@ impl Output {
         }
         false
     }
-}
-
-/// Calls a sink, whose panic becomes an error.
-fn guarded<T>(sink: &mut Box<dyn Sink>, call: impl FnOnce(&mut dyn Sink) -> io::Result<T>) -> io::Result<T> {
-    catch_unwind(AssertUnwindSafe(|| call(&mut **sink)))
-        .unwrap_or_else(|_| Err(io::Error::other("the sink panicked")))
 }

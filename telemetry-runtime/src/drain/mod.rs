@@ -6,6 +6,7 @@
 pub(crate) mod actions;
 pub(crate) mod config;
 pub(crate) mod delivery;
+mod guarded;
 pub(crate) mod output;
 pub(crate) mod outputs;
 pub(crate) mod passes;

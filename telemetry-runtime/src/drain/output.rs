@@ -10,11 +10,12 @@ use std::io;
 
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
 
-use crate::drain::selection::Selection;
+use crate::drain::guarded::guarded;
+use crate::drain::selection::{self, Selection};
 use crate::drain::sent_facts::SentFacts;
 use crate::memory::block::Block;
 use crate::memory::record::{LaneRecord, Owner};
-use crate::memory::registry::Registry;
+use crate::memory::registry::{self, Registry};
 use crate::own::labels;
 use crate::own::registry as own;
 use crate::run::clock;
@@ -42,6 +43,8 @@ pub(crate) struct Output {
     pub(crate) sink: Box<dyn Sink>,
     pub(super) selection: Selection,
     pub(super) is_client: bool,
+    /// True if the sink does not get the kinds that stay on this host.
+    leaves_host: bool,
     pub(super) sent: SentFacts,
     /// Positions by the address of the lane's record. With a few lanes, this map takes less memory
     /// than an ordered one.
@@ -75,8 +78,11 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    pub(crate) fn new(id: u32, sink: Box<dyn Sink>, selection: Selection) -> Output {
+    pub(crate) fn new(id: u32, mut sink: Box<dyn Sink>, selection: Selection) -> Output {
+        // A sink that cannot say where it writes gets less.
+        let leaves_host = guarded(&mut sink, |sink| Ok(sink.leaves_host())).unwrap_or(true);
         Output {
+            leaves_host,
             id,
             sink,
             selection,
@@ -104,12 +110,28 @@ impl Output {
         Output { is_client: true, ..Output::new(id, sink, selection) }
     }
 
-    /// Returns true if this sink gets blocks of this kind that were opened at that time. Blocks of
-    /// the runtime's own registry do not begin a stream, except that of a snapshot, which begins
-    /// anyway.
+    /// Returns true if this sink gets blocks of this kind that were opened at that time.
     fn wants(&self, registry: &Registry, kind: u8, base_ticks: u64) -> bool {
+        self.follows(registry, kind, base_ticks) && !self.withholds(registry, kind)
+    }
+
+    /// Returns true if this sink gets these blocks, or is told how many events of them it does not
+    /// get. Blocks of the runtime's own registry do not begin a stream, except that of a snapshot,
+    /// which begins anyway.
+    fn follows(&self, registry: &Registry, kind: u8, base_ticks: u64) -> bool {
         let begins = !registry.is_own() || self.selection.is_all();
         (self.begun || begins) && self.selection.has(registry, kind, base_ticks)
+    }
+
+    /// Returns true if a kind stays on this host, which the sink's stream leaves.
+    fn withholds(&self, registry: &Registry, kind: u8) -> bool {
+        self.leaves_host && registry.is_local(kind) && !selection::sends_sensitive()
+    }
+
+    /// Returns true if the strings of labels stay on this host.
+    fn withholds_labels(&self) -> bool {
+        let is_local = || registry::all().chain(registry::known()).any(Registry::has_local_labels);
+        self.leaves_host && !selection::sends_sensitive() && is_local()
     }
 
     /// Returns true if this sink gets a block.
@@ -128,7 +150,18 @@ impl Output {
     pub(super) fn labels(&self) -> (Vec<(Header, &'static [u8])>, labels::Position) {
         let mut position = self.sent.labels;
         let wanted = self.selection.has(own::registry(), own::LABEL_KIND, clock::ticks());
-        (labels::parts(&mut position).filter(|_| wanted).collect(), position)
+        let mut parts: Vec<_> = labels::parts(&mut position).filter(|_| wanted).collect();
+        if self.withholds_labels()
+            && let Some((mut header, _)) = parts.pop()
+        {
+            // In place of all, a block that counts them. Those that the sink has stay.
+            header.before += u64::from(header.events);
+            (header.excluded, header.events) = (header.before.saturating_sub(self.labels), 0);
+            (header.offset, header.flags) = (header.offset + header.payload_len, 0);
+            (header.payload_len, header.unpacked_len) = (0, 0);
+            parts = vec![(header, &[][..])];
+        }
+        (parts, position)
     }
 
     /// Gives the sink the parts of some blocks that it does not have, in one write. Sets `wanted`
@@ -153,7 +186,7 @@ impl Output {
             self.lanes.extend(after);
             self.given += parts.iter().map(|part| u64::from(part.new)).sum::<u64>();
             if !self.selection.is_all() {
-                parts.iter().for_each(|part| part.source.take());
+                parts.iter().filter(|part| !part.is_withheld).for_each(|part| part.source.take());
             }
         } else {
             // An open block stays, and the sink may take it later.
@@ -163,11 +196,11 @@ impl Output {
         }
     }
 
-    /// Returns the sources that this sink gets.
+    /// Returns the sources that this sink gets or is told of.
     fn ours<'s>(&self, sources: &'s [Source]) -> impl Iterator<Item = &'s Source> {
         sources
             .iter()
-            .filter(|source| self.wants(source.owner.registry, source.owner.kind, source.header.base_ticks))
+            .filter(|source| self.follows(source.owner.registry, source.owner.kind, source.header.base_ticks))
     }
 
     /// Returns the parts of some sources that the sink does not have, and its positions once it has
@@ -185,7 +218,9 @@ impl Output {
                 after.push((key, self.lanes.get(&key).cloned().unwrap_or_default()));
                 after.len() - 1
             });
-            parts.extend(after[at].1.plan(source));
+            let lane = &mut after[at].1;
+            let is_withheld = self.withholds(source.owner.registry, source.owner.kind);
+            parts.extend(if is_withheld { lane.plan_withheld(source) } else { lane.plan(source) });
         }
         (parts, after)
     }
@@ -197,7 +232,7 @@ impl Output {
     pub(crate) fn write_losses(&mut self, record: &'static LaneRecord) {
         let owner = record.owner();
         let moment = clock::now();
-        if !self.lanes.contains_key(&key(record)) && !self.wants(owner.registry, owner.kind, moment.ticks) {
+        if !self.lanes.contains_key(&key(record)) && !self.follows(owner.registry, owner.kind, moment.ticks) {
             return;
         }
         let lane = self.lanes.entry(key(record)).or_default();
@@ -210,7 +245,7 @@ impl Output {
             lane.leave();
         }
         let lost = lane.lost(record);
-        if lost == lane.stated || self.begin(HEADER_LEN).is_none() {
+        if lane.has_stated(record) || self.begin(HEADER_LEN).is_none() {
             return;
         }
         let lane = self.lanes.entry(key(record)).or_default();
@@ -230,13 +265,13 @@ impl Output {
         };
         let held = Held::of_losses(record, lane);
         if self.put(&[[&head(&header, &[]), &[]]], &[&owner], &[held]) {
-            self.lanes.entry(key(record)).or_default().stated = lost;
+            self.lanes.entry(key(record)).or_default().state(lost);
         }
     }
 
     /// Returns true if the stream states all losses of an ended lane.
     pub(crate) fn has_stated(&self, record: &LaneRecord) -> bool {
-        self.lanes.get(&key(record)).is_none_or(|lane| lane.lost(record) == lane.stated)
+        self.lanes.get(&key(record)).is_none_or(|lane| lane.has_stated(record))
     }
 
     /// Forgets an ended lane. Losses that the stream does not state become losses without a lane.

@@ -1,7 +1,22 @@
-//! What a sink gets: the kinds that words select, or everything.
+//! What a sink gets: the kinds that words select, or everything. And whether sensitive kinds leave
+//! the host.
 
 use crate::control::words::Words;
 use crate::memory::registry::Registry;
+use crate::sys::atomic::{AtomicBool, Ordering};
+
+/// True if sinks that leave the host get all kinds.
+static SENDS_SENSITIVE: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether sinks that leave the host get the kinds of sensitive parameters.
+pub(crate) fn set_sends_sensitive(sends: bool) {
+    SENDS_SENSITIVE.store(sends, Ordering::Relaxed);
+}
+
+/// Returns true if sinks that leave the host get the kinds of sensitive parameters.
+pub(super) fn sends_sensitive() -> bool {
+    SENDS_SENSITIVE.load(Ordering::Relaxed)
+}
 
 /// What a sink gets.
 pub(crate) enum Selection {

@@ -21,6 +21,9 @@ pub struct Registry {
     messages: &'static [&'static dyn AnyChannel],
     counters: &'static [CounterDef],
     limits: &'static [LimitDef],
+    /// The kinds that do not leave the host, as bits, and whether the strings of labels do not.
+    local_kinds: u64,
+    local_labels: bool,
     listed: AtomicBool,
     /// True if the events that are on have been changed since.
     changed: AtomicBool,
@@ -112,6 +115,8 @@ impl Registry {
             messages: &[],
             counters: &[],
             limits: &[],
+            local_kinds: 0,
+            local_labels: false,
             listed: AtomicBool::new(false),
             changed: AtomicBool::new(false),
             next: AtomicPtr::new(null_mut()),
@@ -139,6 +144,23 @@ impl Registry {
     #[doc(hidden)]
     pub const fn with_limits(self, limits: &'static [LimitDef]) -> Self {
         Registry { limits, ..self }
+    }
+
+    /// Returns the registry with the kinds that do not leave the host, as bits, and whether the
+    /// strings of labels do not.
+    #[doc(hidden)]
+    pub const fn with_local(self, local_kinds: u64, local_labels: bool) -> Self {
+        Registry { local_kinds, local_labels, ..self }
+    }
+
+    /// Returns true if the events of a kind stay on this host, because some are sensitive.
+    pub(crate) fn is_local(&self, kind: u8) -> bool {
+        self.local_kinds & 1 << kind != 0
+    }
+
+    /// Returns true if a sensitive parameter of the registry stands for the strings of labels.
+    pub(crate) fn has_local_labels(&self) -> bool {
+        self.local_labels
     }
 
     /// Returns the limits of the registry's events.

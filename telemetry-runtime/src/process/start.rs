@@ -13,6 +13,7 @@ use crate::count::list;
 use crate::drain::actions;
 use crate::drain::config::{CONFIG, Config};
 use crate::drain::passes as drain;
+use crate::drain::selection;
 use crate::memory::facts;
 use crate::memory::image;
 use crate::memory::mapping;
@@ -153,6 +154,9 @@ fn start() -> bool {
     state::set_sample_interval(Some(sample).filter(|interval| !interval.is_zero()));
     let summary = setting(c"TELEMETRY_SUMMARY", "`on` or `off`", on_or_off);
     losses::set_reported(summary.or(config.as_ref().and_then(|config| config.summary)).unwrap_or(true));
+    let sensitive = setting(c"TELEMETRY_SENSITIVE", "`allow` or `refuse`", allow_or_refuse);
+    let sensitive = sensitive.or(config.as_ref().and_then(|config| config.sensitive)).unwrap_or(false);
+    selection::set_sends_sensitive(sensitive);
     let back_channel = setting(c"TELEMETRY_BACK_CHANNEL", "`on` or `off`", on_or_off);
     let back_channel = back_channel.or(config.as_ref().and_then(|config| config.back_channel));
     facts::set_back_channel(back_channel == Some(true) && socket::serve_peers());
@@ -267,6 +271,14 @@ fn on_or_off(text: &str) -> Option<bool> {
     match text {
         "on" | "1" => Some(true),
         "off" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn allow_or_refuse(text: &str) -> Option<bool> {
+    match text {
+        "allow" => Some(true),
+        "refuse" => Some(false),
         _ => None,
     }
 }

@@ -84,6 +84,10 @@ impl Sink for Datagram {
         MAX_DATAGRAM
     }
 
+    fn leaves_host(&self) -> bool {
+        true
+    }
+
     fn after_fork(&mut self) -> bool {
         *self = Datagram::udp(std::mem::take(&mut self.address));
         true

@@ -93,6 +93,12 @@ pub trait Sink: Send {
         false
     }
 
+    /// Returns true if what the sink takes leaves this host. Such a sink does not get the kinds
+    /// that have a sensitive parameter, unless the registry or the user allows it. Called once.
+    fn leaves_host(&self) -> bool {
+        false
+    }
+
     /// Prepares the sink for a new session, in the child of a `fork`. The sink forgets what waits
     /// to be written, and closes what it shares with the parent without writing to it. It starts
     /// over at the next write. Returns false if it cannot: the child then never calls or drops it
@@ -164,6 +170,10 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
 
     fn wants_facts(&self) -> bool {
         (**self).wants_facts()
+    }
+
+    fn leaves_host(&self) -> bool {
+        (**self).leaves_host()
     }
 
     fn after_fork(&mut self) -> bool {

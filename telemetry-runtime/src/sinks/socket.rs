@@ -274,6 +274,10 @@ impl Sink for Socket {
         }
     }
 
+    fn leaves_host(&self) -> bool {
+        matches!(self.peer, Peer::Tcp(_))
+    }
+
     fn after_fork(&mut self) -> bool {
         // What is forgotten is the parent's.
         self.backlog.clear();

@@ -21,7 +21,8 @@ pub struct Counters {
     pub written: u64,
     /// Events in memory: on their way to a sink, or retained by the flight recorder.
     pub retained: u64,
-    /// Events that the flight recorder has evicted for later ones.
+    /// Events that the flight recorder has evicted for later ones, and those that no sink gets
+    /// because they are sensitive.
     pub evicted: u64,
     /// Events that were lost because no memory was free.
     pub lost_pool: u64,

@@ -25,6 +25,10 @@ pub(crate) struct Progress {
     is_ahead: bool,
     /// Number of events of the open block that the sink forgot and that count as written.
     to_take_back: u32,
+    /// True if the sink gets none of the lane's events, only their number.
+    is_withheld: bool,
+    /// True if the reader may not know yet how many events were withheld.
+    is_due: bool,
 }
 
 /// A block, or a part of one, for a sink.
@@ -34,6 +38,8 @@ pub(crate) struct Part<'s> {
     pub(crate) payload: &'s [u8],
     /// Number of its events that no earlier reader has.
     pub(crate) new: u32,
+    /// True if it only states the number of events.
+    pub(crate) is_withheld: bool,
 }
 
 /// A block with events or losses of a lane that a sink took and has not sent yet.
@@ -87,16 +93,41 @@ impl Progress {
         Loss { sink: self.lost, ..record.lost() }
     }
 
+    /// Returns true if the stream states what is missing of the lane.
+    pub(crate) fn has_stated(&self, record: &LaneRecord) -> bool {
+        self.lost(record) == self.stated && !self.is_due
+    }
+
+    /// Notes that the stream states what is missing of the lane.
+    pub(crate) fn state(&mut self, lost: Loss) {
+        (self.stated, self.is_due) = (lost, false);
+    }
+
     /// Returns the part of a source that the sink does not have, and moves on as if the sink took
     /// it.
     pub(crate) fn plan<'s>(&mut self, source: &'s Source) -> Option<Part<'s>> {
+        self.plan_as(source, Progress::part)
+    }
+
+    /// Does the same for a lane whose events the sink does not get. The part only states their
+    /// number.
+    pub(crate) fn plan_withheld<'s>(&mut self, source: &'s Source) -> Option<Part<'s>> {
+        self.is_withheld = true;
+        self.plan_as(source, |lane, source, _, _| lane.withheld(source))
+    }
+
+    fn plan_as<'s>(
+        &mut self,
+        source: &'s Source,
+        part: impl FnOnce(&mut Progress, &'s Source, u32, u32) -> Part<'s>,
+    ) -> Option<Part<'s>> {
         if self.has(source) {
             self.is_ahead &= !source.sealed;
             return None;
         }
         let (len, events) = self.cursor(source.header.seq);
         self.pass_over(source.overwritten, source.header.before + u64::from(events));
-        let part = if source.events > events { Some(self.part(source, len, events)) } else { None };
+        let part = if source.events > events { Some(part(self, source, len, events)) } else { None };
         self.advance(source);
         part
     }
@@ -118,6 +149,7 @@ impl Progress {
     pub(crate) fn forget(&mut self, block: &Held) -> u32 {
         // The block that stated the losses may be among the forgotten ones.
         self.stated = Loss::default();
+        self.is_due |= self.is_withheld;
         if block.new == 0 {
             return 0;
         }
@@ -136,6 +168,7 @@ impl Progress {
     /// Begins the open block again for the next reader, which has nothing of it.
     pub(crate) fn rewind(&mut self) {
         (self.len, self.events) = (0, 0);
+        self.is_due |= self.is_withheld;
     }
 
     /// Returns true if the sink has all of a block: it got the block when the lane was stopped, and
@@ -161,10 +194,7 @@ impl Progress {
 
     /// Returns the part of a source after the cursor of the sink. It states the losses so far.
     fn part<'s>(&mut self, source: &'s Source, len: u32, events: u32) -> Part<'s> {
-        let lost = Loss { sink: self.lost, ..source.header.lost };
-        if sum(&lost) > sum(&self.stated) {
-            self.stated = lost;
-        }
+        let lost = self.state_of(source);
         let header = Header {
             flags: if source.is_last { flags::LAST } else { 0 },
             payload_len: source.len - len,
@@ -180,7 +210,43 @@ impl Progress {
         let payload = source.payload(len);
         // At most the events of the block.
         let new = source.end().saturating_sub(self.next).min(source.events.into()) as u32;
-        Part { source, head: head(&header, payload), payload, new }
+        Part { source, head: head(&header, payload), payload, new, is_withheld: false }
+    }
+
+    /// Returns a part without the events of a source, which counts them as excluded.
+    fn withheld<'s>(&mut self, source: &'s Source) -> Part<'s> {
+        let lost = self.state_of(source);
+        self.excluded += source.end().saturating_sub(self.next);
+        self.is_due = false;
+        let (seq, offset) = match source.is_last {
+            true => (source.header.seq.wrapping_add(1), 0),
+            false => (source.header.seq, source.len),
+        };
+        let header = Header {
+            seq,
+            offset,
+            base_ticks: source.end_ticks,
+            base_wall: source.header.base_wall,
+            end_ticks: source.end_ticks,
+            before: source.end(),
+            lost,
+            excluded: self.excluded,
+            flags: 0,
+            payload_len: 0,
+            unpacked_len: 0,
+            events: 0,
+            ..source.header.clone()
+        };
+        Part { source, head: head(&header, &[]), payload: &[], new: 0, is_withheld: true }
+    }
+
+    /// Returns the losses that a part of a source states, and notes that it does.
+    fn state_of(&mut self, source: &Source) -> Loss {
+        let lost = Loss { sink: self.lost, ..source.header.lost };
+        if sum(&lost) > sum(&self.stated) {
+            self.stated = lost;
+        }
+        lost
     }
 }
 

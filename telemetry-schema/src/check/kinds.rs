@@ -10,6 +10,7 @@ use crate::check::context::{Check, Text, described};
 use crate::check::fields::{Fields, in_file_order};
 use crate::check::names::Style;
 use crate::model::registry::{Clock, Kind};
+use crate::model::sensitive::Network;
 use crate::text::diagnostic::{one_of, quote};
 use crate::text::keys;
 use crate::text::limits::MAX_KINDS;
@@ -59,6 +60,7 @@ fn kind(cx: &mut Check, name: &Text, value: &Spanned<DeValue>, bits: &mut Bits) 
         doc: String::new(),
         clock: Clock::default(),
         priority: Kind::DEFAULT_PRIORITY,
+        network: Network::default(),
     };
     let what = format!("kind {}", quote(name.get_ref()));
     let Some(table) = value.get_ref().as_table() else {
@@ -74,6 +76,7 @@ fn kind(cx: &mut Check, name: &Text, value: &Spanned<DeValue>, bits: &mut Bits) 
         // It fits: it was checked.
         kind.priority = *priority.get_ref() as u8;
     }
+    kind.network = network(cx, &fields);
     kind
 }
 
@@ -116,6 +119,17 @@ fn clock(cx: &mut Check, fields: &Fields) -> Clock {
             Clock::default()
         }
     }
+}
+
+fn network(cx: &mut Check, fields: &Fields) -> Network {
+    let Some(network) = fields.text(cx, "network") else { return Network::default() };
+    Network::from_text(network.get_ref()).unwrap_or_else(|| {
+        let message = format!("unknown network {} of {}", quote(network.get_ref()), fields.what);
+        cx.diags
+            .error(network.span(), message)
+            .help(format!("expected {}", one_of(Network::WORDS.iter().copied())));
+        Network::default()
+    })
 }
 
 impl Kinds {

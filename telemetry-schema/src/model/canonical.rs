@@ -39,6 +39,9 @@ impl Registry {
             if kind.priority != Kind::DEFAULT_PRIORITY {
                 let _ = write!(out, ", priority = {}", kind.priority);
             }
+            if let Some(word) = kind.network.name() {
+                let _ = write!(out, ", network = {}", quoted(word));
+            }
             out.push_str(" }\n");
         }
         if !self.presets.is_empty() {
@@ -124,9 +127,9 @@ impl Registry {
 
     /// Returns a number that practically always differs between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. It does not cover
-    /// docs, priorities, presets, units, counters, spans, messages, rules, `always`, `used` and
-    /// `replay`. Nor does it cover `range`, `census`, `tracing`, `time`, `limit`, `sample`,
-    /// `names`, `numbers`, `sensitive` and `since`. The last one is about *older* streams.
+    /// docs, priorities, `network`, presets, units, counters, spans, messages, rules, `always`,
+    /// `used` and `replay`. Nor does it cover `range`, `census`, `tracing`, `time`, `limit`,
+    /// `sample`, `names`, `numbers`, `sensitive` and `since`. The last is about *older* streams.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())
     }

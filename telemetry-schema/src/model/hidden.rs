@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::naming::{Named, Naming};
 use crate::model::registry::{Count, Event, Param, Registry, Type, TypeForm, TypeValue};
-use crate::model::sensitive::Sensitive;
+use crate::model::sensitive::{Network, Sensitive};
 use crate::model::sort::Sort;
 
 impl Event {
@@ -86,6 +86,39 @@ impl Registry {
     pub fn sensitive_kinds(&self) -> u64 {
         let events = self.events.iter().filter(|event| event.is_sensitive());
         events.fold(0, |mask, event| mask | 1 << (self.kind_of(event).bit & 63))
+    }
+
+    /// Returns the kinds that sinks over a network do not get: those of events with a sensitive
+    /// parameter, unless the kind says `network = "allow"`. A mask of their bits. A parameter is
+    /// sensitive too if it tells strings for numbers that a sensitive parameter has.
+    pub fn withheld_kinds(&self) -> u64 {
+        if !self.is_sensitive() {
+            return 0;
+        }
+        let mut marked = self.clone();
+        marked.mark_numbered();
+        self.kept_back(marked.sensitive_kinds())
+    }
+
+    /// Returns true if sinks over a network do not get the strings of interned labels: a sensitive
+    /// parameter of a kind that they do not get stands for such strings.
+    pub fn withholds_labels(&self) -> bool {
+        let withheld = self.withheld_kinds();
+        if withheld == 0 {
+            return false;
+        }
+        let mut marked = self.clone();
+        marked.mark_numbered();
+        marked.events.iter().any(|event| {
+            let is_label = |param: &Param| param.sort == Sort::Label && param.sensitive.is_some();
+            withheld & 1 << (marked.kind_of(event).bit & 63) != 0 && event.params.iter().any(is_label)
+        })
+    }
+
+    /// Removes the kinds that may go over a network from a mask.
+    fn kept_back(&self, kinds: u64) -> u64 {
+        let allowed = self.kinds.iter().filter(|kind| kind.network == Network::Allow);
+        kinds & !allowed.fold(0, |mask, kind| mask | 1 << (kind.bit & 63))
     }
 
     /// Returns the registry as tools show it: each sensitive parameter has a type with one value,

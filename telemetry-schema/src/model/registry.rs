@@ -9,7 +9,7 @@ use crate::model::limit::Limit;
 use crate::model::range::Range;
 use crate::model::replay::Replay;
 use crate::model::rule::EventRule;
-use crate::model::sensitive::Sensitive;
+use crate::model::sensitive::{Network, Sensitive};
 use crate::model::sort::Sort;
 use crate::model::tracing::Tracing;
 use crate::text::limits::DEFAULT_RUN_LEN;
@@ -64,6 +64,8 @@ pub struct Kind {
     pub clock: Clock,
     /// 0 to 9. Where space is short, shippers shed events of lower priority first.
     pub priority: u8,
+    /// Whether its events may leave the host.
+    pub network: Network,
 }
 
 impl Kind {

@@ -1,4 +1,4 @@
-//! The mark of parameters whose values are not for everyone.
+//! The mark of parameters whose values are not for everyone, and where events may go for that.
 
 /// Why the values of a parameter are not for everyone. Tools hide both unless they are told
 /// otherwise; `telemetry scrub` treats the two differently.
@@ -33,5 +33,33 @@ impl Sensitive {
     /// Returns the mark for a word.
     pub fn from_text(text: &str) -> Option<Sensitive> {
         Sensitive::ALL.iter().copied().find(|sensitive| sensitive.name() == text)
+    }
+}
+
+/// Whether the events of a kind may go to sinks that send them over a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Network {
+    /// Only if no parameter of the kind's events is sensitive.
+    #[default]
+    Unsensitive,
+    /// In any case.
+    Allow,
+}
+
+impl Network {
+    /// Every word that a registry file may state. The default has none.
+    pub const WORDS: &[&str] = &["allow"];
+
+    /// Returns the policy for a word.
+    pub fn from_text(text: &str) -> Option<Network> {
+        (text == Network::WORDS[0]).then_some(Network::Allow)
+    }
+
+    /// Returns its word in a registry file. The default has none.
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Network::Unsensitive => None,
+            Network::Allow => Some(Network::WORDS[0]),
+        }
     }
 }

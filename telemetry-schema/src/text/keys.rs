@@ -12,7 +12,7 @@ pub const REGISTRY: &[&str] = &["name", "version", "doc"];
 pub const VERSION: &[&str] = &["major", "median", "minor"];
 
 /// Of a kind.
-pub const KIND: &[&str] = &["bit", "doc", "clock", "priority"];
+pub const KIND: &[&str] = &["bit", "doc", "clock", "priority", "network"];
 
 /// Of a type.
 pub const TYPE: &[&str] = &["repr", "flags", "doc", "values"];

@@ -166,6 +166,7 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     compare("a parameter's place", false, |r| r.events[1].params.swap(0, 1));
     compare("a rule", true, |r| r.rules.clear());
     compare("a kind's priority", true, |r| r.kinds[0].priority = 9);
+    compare("a kind's network", true, |r| r.kinds[0].network = telemetry_schema::Network::Allow);
     compare("a doc", true, |r| r.events[1].doc.push('x'));
     compare("a unit", true, |r| r.events[2].params[2].unit.clear());
     compare("a counter", true, |r| r.events[2].params[2].is_counter ^= true);

@@ -174,6 +174,8 @@ fn sorts_are_those_of_the_list() {
         plain.iter().map(String::as_str).chain(roles.clone()),
     );
     same_words(&words(&schema, "/$defs/param/properties/role/enum"), roles);
+    let network = telemetry_schema::Network::WORDS.iter().copied();
+    same_words(&words(&schema, "/$defs/kind/properties/network/enum"), network);
     let sensitive = Sensitive::ALL.iter().map(|word| word.name());
     same_words(&words(&schema, "/$defs/param/properties/sensitive/enum"), sensitive);
     enumerated("/$defs/run_sort/enum", |sort| sort.is_run());

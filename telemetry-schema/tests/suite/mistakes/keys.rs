@@ -127,6 +127,7 @@ pub(super) const KEYS: &[Mistake] = &[
         "no_kinds",
         &[("Pool = { bit = 1, doc = \"per pool\" }\nTrace = { bit = 2, doc = \"per trace or scan\" }\n", "")],
     ),
+    form("unknown_network", &[("doc = \"per pool\"", "doc = \"per pool\", network = \"deny\"")]),
     form("unknown_clock", &[("doc = \"per pool\"", "doc = \"per pool\", clock = \"fast\"")]),
     meaning("unknown_kind_near", &[("kind = \"Pool\"", "kind = \"Pol\"")]),
     meaning(
