@@ -1,7 +1,7 @@
 //! Segments to tables, a batch at a time.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use crate::lake::{
     Done, Format, Lake, LakeError, Plan, Result, TableState, json, registry_name, state_name, table_folder,
 };
 use crate::lease::Lease;
+use crate::planning;
 use crate::session::{Fetched, OfSession};
 use crate::sides::{self, SegmentRow};
 use crate::state::SessionState;
@@ -77,11 +78,10 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, how: How) -> Result<Option<
             }
             return run(lake, lease, plan, how).await.map(Some);
         }
-        let mut segments = new_segments(lake, last).await?;
+        let segments = planning::choose(planning::segments(lake, last).await?.new, how.segments);
         if segments.is_empty() {
             return Ok(None);
         }
-        segments.truncate(how.segments);
         let plan = Plan { batch: last + 1, segments, ..Plan::default() };
         // Another committer may have written this plan. Then that is the one to follow.
         if lake.add_plan(&plan).await? {
@@ -89,16 +89,6 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, how: How) -> Result<Option<
             return run(lake, lease, plan, how).await.map(Some);
         }
     }
-}
-
-/// Returns the names of segments that are in no plan.
-async fn new_segments(lake: &Lake, last: u64) -> Result<Vec<String>> {
-    let names = lake.store.names("segments").await?;
-    let plans = stream::iter(1..=last).map(|batch| lake.plan(batch)).buffered(AT_ONCE);
-    let plans: Vec<Plan> = plans.try_collect().await?;
-    let known: HashSet<String> = plans.into_iter().flat_map(|plan| plan.segments).collect();
-    let is_new = |name: &String| name.parse::<SegmentName>().is_ok() && !known.contains(name);
-    Ok(names.into_iter().filter(is_new).collect())
 }
 
 /// The files and rows of a batch, as far as it has come.

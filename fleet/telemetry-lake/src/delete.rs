@@ -10,6 +10,7 @@ use crate::delta::{self, APP, Added, Change};
 use crate::lake::{Done, Format, Lake, LakeError, Plan, Result, table_folder};
 use crate::layout;
 use crate::lease::Lease;
+use crate::planning;
 use crate::selector::Selector;
 use crate::sides;
 
@@ -208,13 +209,9 @@ pub async fn vacuum(lake: &Lake, before: i64) -> Result<(u64, u64)> {
 
 /// Deletes segments of the plans before a batch.
 async fn drop_segments(lake: &Lake, batch: u64, goes: impl Fn(&SegmentName) -> bool) -> Result<u64> {
-    let mut committed = std::collections::HashSet::new();
-    for earlier in 1..batch {
-        committed.extend(lake.plan(earlier).await?.segments);
-    }
     let mut dropped = 0;
-    for text in lake.store.names("segments").await? {
-        if committed.contains(&text) && text.parse::<SegmentName>().is_ok_and(|name| goes(&name)) {
+    for text in planning::segments(lake, batch.saturating_sub(1)).await?.planned {
+        if text.parse::<SegmentName>().is_ok_and(|name| goes(&name)) {
             lake.store.delete(&text).await?;
             dropped += 1;
         }

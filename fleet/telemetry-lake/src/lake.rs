@@ -207,18 +207,24 @@ impl Lake {
     }
 
     /// Returns a session as it was before a batch.
+    ///
+    /// # Errors
+    /// Those of the store, and if another process has gone on so far that the state is gone.
+    /// Without it, rows of earlier batches would be written again.
     pub async fn state_before(&self, host: &str, session: u64, batch: u64) -> Result<SessionState> {
         let names = self.store.names(&state_folder(host, session)).await?;
         let latest = names.iter().filter(|name| number(name).is_some_and(|number| number < batch)).max();
+        let is_first = || !names.iter().any(|name| number(name).is_some_and(|number| number > batch));
         let state = match latest {
             Some(name) => self.read(name).await?,
+            None if is_first() => {
+                Some(SessionState { host: host.to_owned(), session, ..SessionState::default() })
+            }
             None => None,
         };
-        Ok(state.unwrap_or_else(|| SessionState {
-            host: host.to_owned(),
-            session,
-            ..SessionState::default()
-        }))
+        state.ok_or_else(|| {
+            LakeError::Other("another process has gone on to later batches of this lake".to_owned())
+        })
     }
 
     /// Writes a session as it is after a batch. There is only one such state.

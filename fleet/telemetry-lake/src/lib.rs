@@ -14,6 +14,7 @@ pub mod lake;
 pub mod layout;
 pub mod lease;
 pub mod marks;
+mod planning;
 pub mod rows;
 pub mod selector;
 mod session;

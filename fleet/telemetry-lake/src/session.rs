@@ -2,12 +2,9 @@
 
 use crate::catalog::Catalog;
 use crate::convert::{Converted, NewFile, convert, damage, times};
+use crate::planning::MAX_BYTES;
 use crate::sides::SegmentRow;
 use crate::state::SessionState;
-
-/// The most bytes of a session's segments that are converted together. Spans that begin in one such
-/// part and end in another are not paired.
-const MAX_BYTES: usize = 256 << 20;
 
 /// The segments of a session.
 pub(crate) struct Fetched {
@@ -32,14 +29,13 @@ impl Fetched {
     pub(crate) fn convert(&self, batch: u64, mut catalog: Catalog) -> OfSession {
         let mut state = SessionState { batch, ..self.state.clone() };
         let (mut files, mut rows, mut at) = (Vec::new(), Vec::new(), 0);
+        // A batch of an earlier version may have more of a session than is converted together.
         while at < self.segments.len() {
             let mut together = Vec::new();
             let first = at;
-            while let Some((_, bytes)) = self
-                .segments
-                .get(at)
-                .filter(|(_, bytes)| together.is_empty() || together.len() + bytes.len() <= MAX_BYTES)
-            {
+            while let Some((_, bytes)) = self.segments.get(at).filter(|(_, bytes)| {
+                together.is_empty() || (together.len() + bytes.len()) as u64 <= MAX_BYTES
+            }) {
                 together.extend_from_slice(bytes);
                 at += 1;
             }

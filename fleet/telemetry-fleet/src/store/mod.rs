@@ -9,5 +9,5 @@ pub(crate) mod secrets;
 mod segments;
 
 pub use error::StoreError;
-pub use objects::Tagged;
+pub use objects::{Listed, Tagged};
 pub use segments::{Put, Store};

@@ -14,6 +14,17 @@ pub struct Tagged {
     version: UpdateVersion,
 }
 
+/// An object in a list.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// When it was written, in milliseconds since 1970, by the clock of the store.
+    pub modified_ms: i64,
+}
+
 impl Store {
     /// Returns an object; `None` if there is none.
     ///
@@ -43,18 +54,29 @@ impl Store {
     /// # Errors
     /// Those of the store.
     pub async fn names(&self, folder: &str) -> Result<Vec<String>, StoreError> {
+        Ok(self.listed(folder).await?.into_iter().map(|listed| listed.name).collect())
+    }
+
+    /// Returns all objects below a folder, in the order of their names.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn listed(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
         let before = match self.prefix.as_ref() {
             "" => 0,
             prefix => prefix.len() + 1,
         };
-        let listed = self.store.list(Some(&self.key(folder)));
-        let names = listed.map_ok(|meta| meta.location.as_ref()[before..].to_owned());
-        let mut names: Vec<_> = names
+        let listed = self.store.list(Some(&self.key(folder))).map_ok(|meta| Listed {
+            name: meta.location.as_ref()[before..].to_owned(),
+            bytes: meta.size,
+            modified_ms: meta.last_modified.timestamp_millis(),
+        });
+        let mut listed: Vec<_> = listed
             .try_collect()
             .await
             .map_err(|error| self.wrong(&format!("cannot list `{folder}`"), &error))?;
-        names.sort();
-        Ok(names)
+        listed.sort();
+        Ok(listed)
     }
 
     /// Writes an object unless there is one of this name. Returns false if there is.

@@ -1,8 +1,9 @@
 //! `init` and `commit`: each event is a row once, whatever arrives in whatever order.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime};
 
-use telemetry_lake::lake::Format;
+use telemetry_lake::lake::{Format, Lake};
 use telemetry_testing::made::{Plan, Random, make, registry};
 
 use crate::lakes::{EventKey, Form, TestLake, events_of, renumber};
@@ -185,4 +186,55 @@ fn wrong_arguments_are_named() {
         "{}",
         said.stderr
     );
+}
+
+/// A lake has more plans each day. Those that are older than all segments are not read.
+#[test]
+fn old_plans_are_not_read() {
+    let lake = TestLake::new(Format::Delta);
+    let streams = streams(&plan());
+    let [first, second, _] = streams.as_slice() else { panic!("three hosts") };
+    lake.ship(first.0, &first.1);
+    lake.commit();
+    let before = SystemTime::now() - Duration::from_secs(2 * 86_400);
+    let plan = lake.path().join("batches/0000000001.json");
+    // No segment of it is left, and its text is not a plan.
+    std::fs::remove_dir_all(lake.path().join("segments")).unwrap();
+    std::fs::write(&plan, "not JSON").unwrap();
+    std::fs::File::options().write(true).open(&plan).unwrap().set_modified(before).unwrap();
+    lake.ship(second.0, &second.1);
+    lake.commit();
+    lake.check(&all_events(&streams[..2]));
+    // One that may have a segment is read.
+    std::fs::write(&plan, "not JSON").unwrap();
+    let said = lake.run(&["commit"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.stderr.starts_with("error: `batches/0000000001.json` is damaged: "), "{said:?}");
+}
+
+/// A committer that others have overtaken ends: the states that it needs are gone, and without them
+/// it would write rows again.
+#[test]
+fn a_committer_that_was_overtaken_ends() {
+    let lake = TestLake::new(Format::Parquet);
+    let (host, stream) = &streams(&plan())[0];
+    let segments = lake.ship(host, stream);
+    assert!(segments.len() > 3);
+    let said = lake.run(&["commit", "--max-segments=1"]);
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let address = format!("file://{}", lake.path().display());
+    let opened = runtime.block_on(Lake::open(&address)).unwrap();
+    let last = segments.len() as u64;
+    let state = |batch| runtime.block_on(opened.state_before(host, 1, batch));
+    // Batches of a session may have only the second session, so look where its states are.
+    let kept = lake.states().iter().find(|state| state.session == 1).unwrap().batch;
+    assert_eq!(state(last + 1).unwrap().batch, kept);
+    assert_eq!(
+        state(1).unwrap_err().to_string(),
+        "another process has gone on to later batches of this lake"
+    );
+    // A new session has no state.
+    let state = runtime.block_on(opened.state_before(host, 77, last)).unwrap();
+    assert_eq!((state.batch, state.session), (0, 77));
 }

@@ -1,0 +1,91 @@
+//! Which segments are in no batch yet, and which of them the next batch has.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use telemetry_fleet::segment::SegmentName;
+
+use crate::lake::{Lake, Result, number};
+
+/// Plans that are read at the same time.
+const AT_ONCE: usize = 64;
+
+/// A plan that is older than a segment by more than this does not have it.
+const SLACK_MS: i64 = 86_400_000;
+
+/// The most bytes of a session's segments in a batch. All of them are in memory together. Spans
+/// that begin in one batch and end in another are not paired.
+pub(crate) const MAX_BYTES: u64 = 256 << 20;
+
+/// The segments in the store, with their lengths.
+#[derive(Debug, Default)]
+pub(crate) struct Segments {
+    /// In no plan.
+    pub(crate) new: BTreeMap<String, u64>,
+    /// In a plan.
+    pub(crate) planned: Vec<String>,
+}
+
+/// Finds out which segments of the store are in one of the plans until `last`.
+///
+/// A lake has more plans each day, so only those are read that can have such a segment. The clock
+/// of the store may be set back. Then a segment is planned again, and its rows are found to be
+/// there.
+pub(crate) async fn segments(lake: &Lake, last: u64) -> Result<Segments> {
+    let mut listed = lake.store.listed("segments").await?;
+    listed.retain(|listed| listed.name.parse::<SegmentName>().is_ok());
+    let mut segments = Segments::default();
+    let Some(oldest) = listed.iter().map(|listed| listed.modified_ms).min() else { return Ok(segments) };
+    segments.new.extend(listed.into_iter().map(|listed| (listed.name, listed.bytes)));
+    let mut plans = lake.store.listed("batches").await?;
+    plans.retain(|plan| plan.modified_ms.saturating_add(SLACK_MS) >= oldest);
+    let batches = plans.iter().filter_map(|plan| number(&plan.name)).filter(|batch| *batch <= last);
+    let mut plans = pin!(stream::iter(batches).map(|batch| lake.plan(batch)).buffered(AT_ONCE));
+    while let Some(plan) = plans.try_next().await? {
+        let known = plan.segments.into_iter().filter(|name| segments.new.remove(name).is_some());
+        segments.planned.extend(known);
+    }
+    Ok(segments)
+}
+
+/// Chooses segments for a batch: at most this many, and of each session no more than a batch may
+/// have.
+pub(crate) fn choose(new: BTreeMap<String, u64>, most: usize) -> Vec<String> {
+    // The bytes of each session; `None` if no more fit.
+    let mut sessions = BTreeMap::<_, Option<u64>>::new();
+    let fits = |(text, bytes): (String, u64)| {
+        let name: SegmentName = text.parse().ok()?;
+        let sum = sessions.entry((name.host, name.session)).or_insert(Some(0));
+        // One alone is always taken. After one that does not fit, none is, so they stay in order.
+        *sum = sum
+            .map(|sum| (sum, sum.saturating_add(bytes)))
+            .filter(|(sum, with)| *sum == 0 || *with <= MAX_BYTES)
+            .map(|(_, with)| with);
+        sum.is_some().then_some(text)
+    };
+    new.into_iter().filter_map(fits).take(most).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_has_no_more_of_a_session_than_fits() {
+        let name = |session, start_ns| {
+            SegmentName { host: "h7".parse().unwrap(), session, start_ns, intervals: 1 }.to_string()
+        };
+        let check = |parts: &[(u64, u64, u64)], most: usize, wanted: &[(u64, u64)]| {
+            let new = parts.iter().map(|(session, part, mib)| (name(*session, *part), mib << 20)).collect();
+            let wanted: Vec<_> = wanted.iter().map(|(session, part)| name(*session, *part)).collect();
+            assert_eq!(choose(new, most), wanted);
+        };
+        check(&[(1, 1, 8), (1, 2, 8), (2, 1, 8)], 9, &[(1, 1), (1, 2), (2, 1)]);
+        check(&[(1, 1, 8), (1, 2, 8), (2, 1, 8)], 2, &[(1, 1), (1, 2)]);
+        // The third does not fit, and the fourth waits for it.
+        check(&[(1, 1, 128), (1, 2, 128), (1, 3, 1), (1, 4, 0), (2, 1, 8)], 9, &[(1, 1), (1, 2), (2, 1)]);
+        // One that is longer is alone.
+        check(&[(1, 1, 300), (1, 2, 1), (2, 1, 300)], 9, &[(1, 1), (2, 1)]);
+    }
+}
