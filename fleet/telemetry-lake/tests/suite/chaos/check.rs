@@ -186,7 +186,8 @@ fn check_program(
     let sessions = world.lake.latest("session");
     let session = sessions.iter().find(is_it);
     let Started { plan, starts, .. } = program;
-    let is_whole = plan.killed.is_none() && (!plan.is_live || *starts == host.starts);
+    let was_heard = !plan.is_live || *starts == host.starts && !program.has_unsent();
+    let is_whole = plan.killed.is_none() && was_heard;
     let Some(session) = session else {
         assert!(!is_whole, "{plan:?} has no session: {sessions:?}");
         return false;

@@ -1,6 +1,7 @@
 //! What hosts record, and what must become of it.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use telemetry_decode::accounts::HeaderSums;
@@ -107,6 +108,8 @@ fn accounts(stream: &[u8]) -> BTreeMap<OwnLane, Account> {
 pub(crate) struct Started {
     pub(crate) plan: Program,
     pub(crate) process: Process,
+    /// What it said.
+    pub(crate) log: PathBuf,
     /// When it is killed.
     pub(crate) killed: Option<Instant>,
     /// The starts of shippers until then.
@@ -118,6 +121,11 @@ impl Started {
         if self.killed.is_some_and(|killed| killed <= Instant::now()) {
             self.process.kill();
         }
+    }
+
+    /// Says whether it ended before its peer had read everything. It can tell that only its user.
+    pub(crate) fn has_unsent(&self) -> bool {
+        std::fs::read_to_string(&self.log).unwrap().contains("[events-unsent]")
     }
 
     /// Waits until it has ended.

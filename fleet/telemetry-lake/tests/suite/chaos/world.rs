@@ -230,13 +230,26 @@ impl World {
         command.env("TELEMETRY_SOCKET", "off").env("TELEMETRY_LATENCY", "0.05");
         command.env("TELEMETRY_FACTS", "env:EMIT").env("EMIT", number.to_string());
         command.env("TELEMETRY_BUFFER", if plan.is_short { "64k" } else { "16M" });
-        if plan.is_live && !self.hosts[host].shipper.as_mut().is_some_and(Process::is_alive) {
-            self.start_shipper(host, None);
+        if plan.is_live {
+            self.wait_for_shipper(host);
         }
-        let process = Process::start(&mut command, None, &self.path(host, "programs.log"));
+        let log = self.path(host, &format!("program.{number}.log"));
+        let process = Process::start(&mut command, None, &log);
         let killed = plan.killed.map(|after| Instant::now() + Duration::from_millis(after));
         let starts = self.hosts[host].starts;
-        self.hosts[host].programs.push(Started { plan: plan.clone(), process, killed, starts });
+        self.hosts[host].programs.push(Started { plan: plan.clone(), process, log, killed, starts });
+    }
+
+    /// Waits until a shipper listens. A short program would end before it connects again.
+    fn wait_for_shipper(&mut self, host: usize) {
+        let patience = Instant::now() + PATIENCE;
+        while self.metric(host, "connections").is_none() {
+            assert!(Instant::now() < patience, "a shipper does not listen");
+            if !self.hosts[host].shipper.as_mut().is_some_and(Process::is_alive) {
+                self.start_shipper(host, None);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Waits for all programs, and kills those that are to be.
