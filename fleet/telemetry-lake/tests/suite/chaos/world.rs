@@ -295,6 +295,8 @@ impl World {
             while Instant::now() < patience {
                 match self.metric(host, "received_bytes_total") {
                     Some(received) if received == before + stream.len() as u64 => return true,
+                    // A program that has ended was accepted only now. Send the stream again.
+                    Some(received) if received > before + stream.len() as u64 => break,
                     Some(_) => self.wait_for_space(patience),
                     None => break,
                 }
