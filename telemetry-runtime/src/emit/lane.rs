@@ -56,8 +56,8 @@ pub(crate) struct Lane {
     /// The flag that the thread is inside, and the address of the block's next event. The address
     /// is beyond the limit if the drain has stopped the lane.
     pub(crate) gate: Gate<u8>,
-    /// The address up to which the fast path may write. It is at most the address in `gate` while
-    /// there is no block, and always if the clock is the system's.
+    /// The lowest address at which an event of `MARGIN` bytes has no room. It is zero while there
+    /// is no block, and always if the clock is the system's.
     pub(super) limit: Cell<usize>,
     /// The difference between the block's state word and the address. With both in the lane, an
     /// event writes at once. It need not wait for the block's address and then for its state word.
@@ -117,8 +117,9 @@ impl Lane {
         let at = Head::end(head, 0);
         // Nothing is committed in a new block.
         self.bias.set(0_u64.wrapping_sub(at.addr() as u64));
-        let limit = Head::end(head, block.map_or(0, Block::capacity) as u32).addr();
-        self.limit.set(if clock::is_counter() { limit } else { 0 });
+        let end = |block: &Block| Head::end(head, block.capacity() as u32).addr();
+        let limit = block.filter(|_| clock::is_counter()).map_or(0, |block| end(block) - MARGIN + 1);
+        self.limit.set(limit);
         self.gate.set(at);
     }
 
@@ -184,6 +185,10 @@ impl Lane {
         record.map(|record| counter(record.account()).fetch_add(by, Ordering::Relaxed)).is_some()
     }
 }
+
+/// The room that the fast path keeps at the end of a block. Most events need less, and then the
+/// address of the next event is compared as it is.
+pub(super) const MARGIN: usize = 64;
 
 /// A head for lanes without a block, so that the fast path need not check for one.
 static NO_BLOCK: Head = Head::NONE;

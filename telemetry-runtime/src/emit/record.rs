@@ -10,7 +10,7 @@ use std::thread::LocalKey;
 
 use telemetry_format::put::{self, MAX_VARINT};
 
-use crate::emit::lane::{Lane, Lanes, Site, View};
+use crate::emit::lane::{Lane, Lanes, MARGIN, Site, View};
 use crate::emit::refill::{refill, refilled};
 use crate::memory::registry::Registry;
 use crate::model::fields::Fields;
@@ -33,10 +33,16 @@ const PREFIX: usize = 3 + MAX_VARINT;
 /// This function makes no call, and the macro calls `record_long` last. So the emitter needs no
 /// frame and saves no register.
 #[inline(always)]
-pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const INHERIT: bool>(
+pub fn record<
+    const KINDS: usize,
+    const SLOTS: usize,
+    const KIND: usize,
+    const INHERIT: bool,
+    F: Fields<SLOTS>,
+>(
     local: &'static LocalKey<Lanes<KINDS, SLOTS>>,
     site: Site<KIND, INHERIT>,
-    fields: impl Fields<SLOTS>,
+    fields: F,
 ) -> bool {
     const { assert!(KIND < KINDS, "the kind is one of the registry's") };
     let all = get(local);
@@ -49,7 +55,10 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
         return false;
     }
     let at = lane.gate.at();
-    if at.addr().wrapping_add(PREFIX + fields.bound()) > lane.limit.get() {
+    let need = PREFIX + fields.bound();
+    // Most events need less than the margin that the limit keeps, so that nothing is added here.
+    let beyond = if F::IS_FIXED { need.saturating_sub(MARGIN) } else { need.wrapping_sub(MARGIN) };
+    if at.addr().wrapping_add(beyond) >= lane.limit.get() {
         return lane.leave(false);
     }
     let time = reading.unwrap_or_else(|| all.time.get());
@@ -79,7 +88,8 @@ pub fn record_long<const KINDS: usize, const SLOTS: usize, const KIND: usize, co
     if !lane.enter() {
         return reentrant(lane);
     }
-    let need = PREFIX + fields.bound();
+    // An event that meets the limit ends the block. All after it would meet the limit, too.
+    let need = (PREFIX + fields.bound()).max(MARGIN);
     let view = View { time: &all.time, lanes: &all.lanes, slots: &all.slots, link: &all.link };
     let is_full = !lane.has_room(need);
     if !is_full || refill(view, KIND, registry, site.index, need) {

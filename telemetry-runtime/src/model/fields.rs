@@ -16,6 +16,8 @@ use crate::model::raw::Raw;
 /// # Safety
 /// `put` must write at most `bound` bytes.
 pub unsafe trait Fields<const SLOTS: usize> {
+    /// True if `bound` is the same for all values.
+    const IS_FIXED: bool;
     /// Returns the maximum number of bytes that `put` writes.
     fn bound(&self) -> usize;
     /// Writes the parameters.
@@ -38,6 +40,7 @@ pub unsafe trait Fields<const SLOTS: usize> {
 
 // SAFETY: writes nothing.
 unsafe impl<const SLOTS: usize> Fields<SLOTS> for () {
+    const IS_FIXED: bool = true;
     #[inline(always)]
     fn bound(&self) -> usize {
         0
@@ -54,6 +57,7 @@ unsafe impl<const SLOTS: usize> Fields<SLOTS> for () {
 
 // SAFETY: the bound is the sum of the bounds of both parts.
 unsafe impl<const SLOTS: usize, A: Fields<SLOTS>, B: Fields<SLOTS>> Fields<SLOTS> for (A, B) {
+    const IS_FIXED: bool = A::IS_FIXED && B::IS_FIXED;
     #[inline(always)]
     fn bound(&self) -> usize {
         self.0.bound() + self.1.bound()
@@ -99,6 +103,7 @@ macro_rules! field {
 
         // SAFETY: as above.
         unsafe impl<const SLOTS: usize> Fields<SLOTS> for $name {
+            const IS_FIXED: bool = true;
             #[inline(always)]
             fn bound(&self) -> usize {
                 $size
@@ -163,6 +168,7 @@ pub struct Delta<const SLOT: usize>(pub u64);
 
 // SAFETY: one varint.
 unsafe impl<const SLOT: usize, const SLOTS: usize> Fields<SLOTS> for Delta<SLOT> {
+    const IS_FIXED: bool = true;
     #[inline(always)]
     fn bound(&self) -> usize {
         MAX_VARINT
@@ -188,6 +194,7 @@ pub struct Text<'a, const MAX: usize>(pub &'a str);
 
 // SAFETY: `put` writes the length and the bytes of the string that `bound` measures.
 unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Text<'_, MAX> {
+    const IS_FIXED: bool = false;
     #[inline(always)]
     fn bound(&self) -> usize {
         MAX_VARINT + self.0.len().min(MAX)
@@ -212,6 +219,7 @@ pub struct Bytes<'a, const MAX: usize>(pub &'a [u8]);
 
 // SAFETY: as for `Text`.
 unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Bytes<'_, MAX> {
+    const IS_FIXED: bool = false;
     #[inline(always)]
     fn bound(&self) -> usize {
         MAX_VARINT + self.0.len().min(MAX)
@@ -246,6 +254,7 @@ unsafe impl<
     const COUNTED: bool,
 > Fields<SLOTS> for Array<'_, T, F, MAX, COUNTED>
 {
+    const IS_FIXED: bool = false;
     #[inline(always)]
     fn bound(&self) -> usize {
         MAX_VARINT + self.0.len().min(MAX) * E::SIZE
@@ -277,6 +286,7 @@ unsafe impl<
     const COUNTED: bool,
 > Fields<SLOTS> for Deltas<'_, T, F, SLOT, MAX, COUNTED>
 {
+    const IS_FIXED: bool = false;
     #[inline(always)]
     fn bound(&self) -> usize {
         (1 + self.0.len().min(MAX)) * MAX_VARINT

@@ -16,6 +16,7 @@ pub struct Given<F>(pub F, pub bool);
 
 // SAFETY: writes what the field writes.
 unsafe impl<const SLOTS: usize, F: Fields<SLOTS>> Fields<SLOTS> for Given<F> {
+    const IS_FIXED: bool = F::IS_FIXED;
     #[inline(always)]
     fn bound(&self) -> usize {
         self.0.bound()
