@@ -4,6 +4,8 @@
 //!
 //! The long run: `SOAK_EVENTS=100000000 cargo test --release --test suite soak:: -- --nocapture`.
 
+mod long;
+
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -326,14 +328,16 @@ impl Numbers {
     }
 }
 
+/// Returns the number that a variable of the soak's has, or another one.
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().map_or(otherwise, |text| text.parse().expect("a number of the soak's"))
+}
+
 #[test]
 fn every_event_is_accounted_for() {
     if let Some(seed) = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()) {
         live(Life::new(seed));
     }
-    let number = |name, otherwise| {
-        std::env::var(name).ok().map_or(otherwise, |text| text.parse().expect("a number of the soak's"))
-    };
     let (wanted, mut seed, mut emitted) = (number("SOAK_EVENTS", 1), number("SOAK_SEED", 1), 0);
     let last = seed + 6;
     while emitted < wanted || seed < last {

@@ -26,6 +26,7 @@ usage: cargo xtask COMMAND
   miri                run tests of memory under miri; this and the next two need nightly
   tsan                run tests of threads with ThreadSanitizer
   asan                run tests of memory and of the readers with AddressSanitizer
+  soak [MINUTES]      run one process with every fault at once (30); every event must be accounted for
   chaos [--schedules N] [--seed S]
                       run hosts, a collector, a store and committers through N random schedules of
                       faults (500), from the one with the number S (1)
@@ -48,6 +49,8 @@ fn main() -> ExitCode {
         ["fuzz", "--asan", words @ ..] => fuzz(words, true),
         ["fuzz", words @ ..] => fuzz(words, false),
         [name] if checked::is_check(name) => checked::run_check(name),
+        ["soak"] => soak(30),
+        ["soak", minutes] if minutes.parse::<u64>().is_ok() => soak(minutes.parse().unwrap_or(30)),
         ["chaos", words @ ..] => chaos::run_schedules(words),
         ["release", "--dry-run"] => release::dry_run(&root()),
         ["release", ..] => Err("publishing is not automated; help: `cargo xtask release --dry-run`".into()),
@@ -119,6 +122,13 @@ fn bench(names: &[&str]) -> Result<(), String> {
         _ => command.arg("--benches"),
     };
     run(&mut command)
+}
+
+/// Runs the long life of the suite's soak.
+fn soak(minutes: u64) -> Result<(), String> {
+    let mut command = cargo();
+    command.args(["test", "--release", "--test", "suite", "soak::long", "--", "--nocapture"]);
+    run(command.env("SOAK_SECONDS", minutes.saturating_mul(60).to_string()))
 }
 
 fn fuzz(words: &[&str], asan: bool) -> Result<(), String> {
