@@ -29,6 +29,11 @@ const RECORD_HEAD: &str = "# Inputs that each target has had, by `cargo xtask fu
 /// Seconds of each target between two looks at the record.
 const ROUND: u64 = 300;
 
+/// The seed of runs for a time: a fresh clone tries nearly the same inputs each time. A long run takes
+/// other ones in each round, for which libFuzzer has zero.
+const SAME: u32 = 1;
+const RANDOM: u32 = 0;
+
 const HOST: &str = "x86_64-unknown-linux-gnu";
 
 /// Those that `cargo fuzz` uses. They also work with the stable toolchain.
@@ -50,7 +55,7 @@ pub(crate) fn fuzz(until: Until, asan: bool) -> Result<(), String> {
     build(asan)?;
     match until {
         Until::Seconds(seconds) => {
-            let inputs = round(seconds, asan, |_, _| Ok(()))?;
+            let inputs = round(seconds, SAME, asan, |_, _| Ok(()))?;
             eprintln!("{inputs} inputs without a finding");
         }
         Until::Inputs(wanted) => loop {
@@ -60,7 +65,7 @@ pub(crate) fn fuzz(until: Until, asan: bool) -> Result<(), String> {
             if sum >= wanted {
                 break;
             }
-            round(ROUND, asan, |target, inputs| {
+            round(ROUND, RANDOM, asan, |target, inputs| {
                 let mut record = record.lock().expect("no panic");
                 *record.entry(target.to_owned()).or_default() += inputs;
                 write_record(&record)
@@ -92,6 +97,7 @@ fn build(asan: bool) -> Result<(), String> {
 /// Runs each target for a time. Tells the inputs of each that has no finding, and returns the sum.
 fn round(
     seconds: u64,
+    seed: u32,
     asan: bool,
     done: impl Fn(&str, u64) -> Result<(), String> + Sync,
 ) -> Result<u64, String> {
@@ -103,7 +109,7 @@ fn round(
             scope.spawn(|| {
                 loop {
                     let Some((target, seeds)) = left.lock().expect("no panic").next() else { return };
-                    let outcome = one(target, seeds, seconds, asan)
+                    let outcome = one(target, seeds, seconds, seed, asan)
                         .and_then(|inputs| done(target, inputs).map(|()| inputs));
                     outcomes.lock().expect("no panic").push(outcome);
                 }
@@ -114,7 +120,7 @@ fn round(
 }
 
 /// Runs one target for a time. Returns the number of inputs.
-fn one(target: &str, seeds: &[&str], seconds: u64, asan: bool) -> Result<u64, String> {
+fn one(target: &str, seeds: &[&str], seconds: u64, seed: u32, asan: bool) -> Result<u64, String> {
     let wrong = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let (corpus, artifacts) = (format!("fuzz/corpus/{target}"), format!("fuzz/artifacts/{target}"));
     for folder in [&corpus, &artifacts] {
@@ -126,6 +132,7 @@ fn one(target: &str, seeds: &[&str], seconds: u64, asan: bool) -> Result<u64, St
     let mut command = Command::new(format!("{}/{HOST}/release/{target}", folder(asan)));
     command.current_dir(root()).arg(&corpus).args(seeds);
     command.args(["-print_final_stats=1", "-timeout=20", "-rss_limit_mb=2048"]);
+    command.arg(format!("-seed={seed}"));
     command.arg(format!("-max_total_time={seconds}")).arg(format!("-artifact_prefix={artifacts}/"));
     command.stdout(file.try_clone().map_err(|error| wrong(&log, error))?).stderr(file);
     let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
