@@ -29,8 +29,8 @@ const RECORD_HEAD: &str = "# Inputs that each target has had, by `cargo xtask fu
 /// Seconds of each target between two looks at the record.
 const ROUND: u64 = 300;
 
-/// The seed of runs for a time: a fresh clone tries nearly the same inputs each time. A long run takes
-/// other ones in each round, for which libFuzzer has zero.
+/// The seed of runs for a time: a fresh clone tries nearly the same inputs each time. A long run
+/// takes other ones in each round, for which libFuzzer has zero.
 const SAME: u32 = 1;
 const RANDOM: u32 = 0;
 
