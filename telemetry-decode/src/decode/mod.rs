@@ -4,6 +4,7 @@
 //! next.
 
 pub(crate) mod account;
+mod again;
 pub(crate) mod batch;
 pub(crate) mod copies;
 pub(crate) mod decoder;

@@ -24,7 +24,7 @@ pub(crate) struct StreamState {
     pub(crate) registries: Vec<KnownRegistry>,
     /// Unreadable blocks: byte offset and reason.
     unreadable: Vec<(u64, String)>,
-    texts: Texts,
+    pub(super) texts: Texts,
     /// By session: its facts are from a whole text.
     whole: Vec<bool>,
     moments: Vec<Moments>,
@@ -42,7 +42,7 @@ pub(crate) struct StreamState {
     marked: Vec<Registry>,
     session_ids: HashMap<u64, usize>,
     registry_ids: HashMap<u64, usize>,
-    hiding: Hiding,
+    pub(super) hiding: Hiding,
     /// The whole stream is scanned before its times are used.
     looks_ahead: bool,
 }
@@ -61,7 +61,7 @@ const MIN_REGISTRY_SIZE: usize = 4 << 10;
 
 /// Whether the values of sensitive parameters are hidden.
 #[derive(Clone, Default)]
-struct Hiding {
+pub(super) struct Hiding {
     /// The reader's filter, if it hides them.
     hides: Option<Filter>,
     /// By session: whether all its blocks say that it is scrubbed; none if there is no such block.
@@ -75,6 +75,8 @@ struct Hiding {
     changes: u32,
     /// A sensitive parameter stands for labels.
     has_labels: bool,
+    /// The session of which a text has begun that is in several parts.
+    begun: Option<usize>,
 }
 
 /// The beginning of the line of the fact in a session block.
@@ -92,11 +94,28 @@ impl Hiding {
 
     /// Takes a session block. Copies of a session that are not scrubbed may be beside one that is.
     fn session_block(&mut self, session: usize, header: &Header, payload: &[u8]) {
-        let (is_first, is_last) = (header.offset == 0, header.flags & flags::LAST != 0);
-        let says = payload.split(|byte| *byte == b'\n').any(|line| line.starts_with(SCRUBBED_LINE));
-        if !is_first && !is_last {
+        if self.begun.is_some_and(|begun| begun != session) {
+            self.is_cut();
+        }
+        // The fact is in the last part of a text.
+        if header.flags & flags::LAST == 0 {
+            self.begun = Some(session);
             return;
         }
+        self.begun = None;
+        let says = payload.split(|byte| *byte == b'\n').any(|line| line.starts_with(SCRUBBED_LINE));
+        self.decide(session, says);
+    }
+
+    /// Takes that a text has no last part, and so no fact. Returns true if one had begun.
+    fn is_cut(&mut self) -> bool {
+        let begun = self.begun.take();
+        begun.into_iter().for_each(|session| self.decide(session, false));
+        begun.is_some()
+    }
+
+    /// Takes whether a block of a session says that it is scrubbed.
+    fn decide(&mut self, session: usize, says: bool) {
         self.scrubbed.resize(self.scrubbed.len().max(session + 1), None);
         match (&mut self.scrubbed[session], says) {
             (before @ None, true) => {
@@ -117,7 +136,7 @@ impl Hiding {
     }
 
     /// Returns the filter with which registries are read now.
-    fn filter(&self, filter: &Filter) -> Filter {
+    pub(super) fn filter(&self, filter: &Filter) -> Filter {
         Filter { hides_sensitive: filter.hides_sensitive && !self.was_over, ..filter.clone() }
     }
 }
@@ -193,6 +212,9 @@ impl StreamState {
             if header.block_type != BlockType::Session {
                 self.hide_again();
             }
+        }
+        if header.block_type != BlockType::Session && self.hiding.is_cut() {
+            self.hide_again();
         }
         let (session, moments) = (&mut self.sessions[index], &mut self.moments[index]);
         if header.flags & flags::END != 0 {
@@ -274,20 +296,22 @@ impl StreamState {
         self.not_understood(at, header, is_whole, wrong);
     }
 
-    /// Takes the registry of a registry block, unless the stream had it already. It replaces one
-    /// from the caller. Units and docs, which the fingerprint does not cover, are then those of the
-    /// program.
+    /// Takes the registry of a registry block. It replaces one from the caller. Units and docs,
+    /// which the fingerprint does not cover, are then those of the program. Of a registry that the
+    /// stream had already, only stricter marks of sensitive parameters are taken.
     pub(crate) fn registry_block(&mut self, at: u64, header: &Header, payload: &[u8], filter: &Filter) {
         self.session(header);
         let known = self.registry(header.registry);
-        if known.is_some_and(|index| self.registries[index].at.is_some()) {
-            return;
-        }
         let (text, is_whole) = match self.texts.take(at, header, payload) {
             Text::Part => return,
             Text::Beginning(text) => (Cow::Borrowed(text), false),
             Text::Whole(text) => (text, true),
         };
+        if let Some(index) = known.filter(|index| self.registries[*index].at.is_some()) {
+            let text = text.into_owned();
+            self.texts.forget(header);
+            return self.registry_again(index, &text, filter);
+        }
         let room = text.len().saturating_mul(REGISTRY_TIMES) + MIN_REGISTRY_SIZE;
         let read = match self.registries_room.checked_sub(room).filter(|_| text.len() <= MAX_REGISTRY) {
             Some(_) => read_registry(header.registry, &text),
@@ -301,8 +325,14 @@ impl StreamState {
                 self.registries_room -= room;
                 self.texts.forget(header);
                 self.mark(&mut registry);
+                if let Some(index) = known {
+                    registry.take_sensitive(self.registries[index].recorded());
+                }
+                let text = crc32c::crc32c(&text);
                 let filter = self.hiding.filter(filter);
-                self.add(KnownRegistry::new(header.registry, registry, Some(at), &filter), &filter);
+                let mut new = KnownRegistry::new(header.registry, registry, Some(at), &filter);
+                new.text = text;
+                self.add(new, &filter);
             }
             Err(why) => self.not_understood(at, header, is_whole, Some(why)),
         }
@@ -359,7 +389,7 @@ impl StreamState {
     }
 
     /// Adds a registry, or replaces one from the caller.
-    fn add(&mut self, registry: KnownRegistry, filter: &Filter) {
+    pub(super) fn add(&mut self, registry: KnownRegistry, filter: &Filter) {
         self.hiding.has_labels |= registry.has_sensitive_labels;
         match self.registry(registry.fingerprint) {
             Some(index) => self.registries[index] = registry,
@@ -458,7 +488,7 @@ fn read_facts(text: &[u8], before: usize, room: &mut usize) -> (Facts, Option<St
 }
 
 /// Reads the text of a registry, and checks its fingerprint.
-fn read_registry(fingerprint: u64, text: &[u8]) -> Result<Registry, String> {
+pub(super) fn read_registry(fingerprint: u64, text: &[u8]) -> Result<Registry, String> {
     let text = std::str::from_utf8(text).map_err(|_| "not UTF-8".to_string())?;
     let registry = parse_embedded(text).map_err(|invalid| invalid.render("registry", text))?;
     let found = registry.fingerprint();

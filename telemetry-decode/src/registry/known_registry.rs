@@ -29,6 +29,8 @@ pub struct KnownRegistry {
     pub(crate) has_sensitive_labels: bool,
     /// The registry itself, if `registry` hides something of it.
     original: Option<Box<Registry>>,
+    /// The checksum of the last text of the registry.
+    pub(crate) text: u32,
     /// The condition of the filter.
     test: Option<Arc<dyn Test>>,
     kept: OnceLock<Arc<Kept>>,
@@ -70,6 +72,7 @@ impl KnownRegistry {
             wanted,
             has_sensitive_labels,
             original,
+            text: 0,
             test,
             kept,
         };
@@ -90,8 +93,15 @@ impl KnownRegistry {
     pub(crate) fn hide_again(&mut self, filter: &Filter) {
         if self.original.is_some() || filter.hides_sensitive && self.registry.is_sensitive() {
             let registry = self.original.take().map_or_else(|| self.registry.clone(), |original| *original);
+            let text = self.text;
             *self = KnownRegistry::new(self.fingerprint, registry, self.at, filter);
+            self.text = text;
         }
+    }
+
+    /// Returns the registry as it was recorded, with nothing hidden.
+    pub(crate) fn recorded(&self) -> &Registry {
+        self.original.as_deref().unwrap_or(&self.registry)
     }
 
     /// Hides the strings that events give to labels. The labels still have them.

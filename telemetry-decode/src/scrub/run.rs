@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use telemetry_format::{BlockType, HEADER_LEN, Header, codec, flags};
+use telemetry_format::{BlockType, HEADER_LEN, Header, MAX_PAYLOAD, codec, flags};
 use telemetry_schema::Sensitive;
 
 use super::how::Scrub;
@@ -178,6 +178,13 @@ impl Writing<'_> {
 
     /// Writes a block, compressed if it was.
     fn write(&mut self, header: Header, payload: &[u8], packing: u8) -> io::Result<()> {
+        if payload.len() > MAX_PAYLOAD as usize {
+            let (len, thread) = (payload.len(), header.thread);
+            return Err(io::Error::other(format!(
+                "a block of thread {thread} becomes {len} bytes with the new values, expected at most \
+                 {MAX_PAYLOAD}; help: `drop` makes values shorter than `hash`"
+            )));
+        }
         self.done.blocks += 1;
         let header = Header { header_len: HEADER_LEN as u16, codec: codec::NONE, ..header };
         match Some(payload).filter(|_| packing != codec::NONE).and_then(pack) {

@@ -247,6 +247,116 @@ fn what_is_scrubbed_is_not_hidden_again() {
     assert!(blocks(&scrubbed).len() >= blocks(&stream).len());
 }
 
+/// Returns what readers that hide show of the parameter `user` of all events.
+fn users(stream: &[u8]) -> Vec<String> {
+    let mut events = Reader::from_slice(stream).hide_sensitive(true).events().unwrap();
+    let mut users = Vec::new();
+    while let Some(event) = events.next().unwrap() {
+        users.extend(event.params().find(|param| param.schema.name == "user").map(|param| param.value.to_string()));
+    }
+    users
+}
+
+fn logins(mark: &str) -> Registry {
+    let text = format!(
+        r#"
+        [registry]
+        name = "logins"
+        version = "1.0.0"
+        doc = "d"
+        [kinds]
+        Login = {{ bit = 0, doc = "d" }}
+        [[event]]
+        name = "Login"
+        code = 1
+        kind = "Login"
+        doc = "d"
+        params = [{{ name = "user", sort = "string", max = 64{mark}, doc = "d" }}]
+        "#
+    );
+    telemetry_schema::parse(&text).unwrap()
+}
+
+/// A stream with one event of a session.
+fn login(id: u64, registry: &Registry, facts: &Facts) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new());
+    writer.session(id, facts, 0, START).unwrap();
+    let registry = writer.registry(id, registry).unwrap();
+    let user = [Value::String(RawStr::from("Ada"))];
+    writer.event(Lane { session: id, thread: 1, registry }, 1, 10, &user).unwrap();
+    writer.end(id, 20).unwrap();
+    writer.finish().unwrap()
+}
+
+/// Registries that differ in marks alone have one fingerprint. The stricter mark counts.
+#[test]
+fn the_stricter_of_two_marks_counts() {
+    let registries = ["", ", sensitive = \"personal\"", ", sensitive = \"secret\""].map(logins);
+    let streams: Vec<Vec<u8>> =
+        (1..).zip(&registries).map(|(id, registry)| login(id, registry, &Facts::default())).collect();
+    let check = |order: &[usize], expected: &str| {
+        let stream: Vec<u8> = order.iter().flat_map(|at| &streams[*at]).copied().collect();
+        assert_eq!(users(&stream), vec![expected; order.len()], "{order:?}");
+        // Scrubbed as strictly.
+        if expected != "\"Ada\"" {
+            let scrubbed = scrub(&stream, &how(Method::Drop, Method::Drop));
+            assert!(!scrubbed.windows(3).any(|window| window == b"Ada"), "{order:?}");
+        }
+    };
+    check(&[0], "\"Ada\"");
+    check(&[0, 1], "<personal>");
+    check(&[1, 0], "<personal>");
+    check(&[0, 2, 1, 0], "<secret>");
+    check(&[1, 2], "<secret>");
+    // A registry from the caller counts, too.
+    let reader = Reader::from_slice(&streams[0]).registry(registries[2].clone()).hide_sensitive(true);
+    let mut events = reader.events().unwrap();
+    assert_eq!(events.next().unwrap().unwrap().value(0).unwrap().to_string(), "<secret>");
+}
+
+/// The text of a scrubbed session may be longer than a block.
+#[test]
+fn long_sessions_that_are_scrubbed_are_not_hidden() {
+    let registry = logins(", sensitive = \"personal\"");
+    let scrubbed = scrub(&login(1, &registry, &Facts::default()), &how(Method::Hash, Method::Hash));
+    let parts = |stream: &[u8], keeps_last: bool| -> Vec<u8> {
+        let mut out = Vec::new();
+        for block in blocks(stream) {
+            let bytes = &stream[block.clone()];
+            let header = telemetry_format::Header::decode(bytes, crc32c::crc32c).unwrap();
+            if header.block_type != telemetry_format::BlockType::Session {
+                out.extend_from_slice(bytes);
+                continue;
+            }
+            let text = &bytes[usize::from(header.header_len)..];
+            let (first, last) = text.split_at(4);
+            let part = |payload: &[u8], offset: u32, flags: u8| {
+                let header = telemetry_format::Header {
+                    offset,
+                    flags,
+                    payload_len: payload.len() as u32,
+                    unpacked_len: payload.len() as u32,
+                    payload_crc: crc32c::crc32c(payload),
+                    ..header.clone()
+                };
+                [&header.encode(crc32c::crc32c)[..], payload].concat()
+            };
+            out.extend(part(first, 0, 0));
+            if keeps_last {
+                out.extend(part(last, 4, telemetry_format::flags::LAST));
+            }
+        }
+        out
+    };
+    let shown = users(&scrubbed);
+    assert!(shown[0] != "<personal>", "{shown:?}");
+    let in_parts = parts(&scrubbed, true);
+    assert_eq!(users(&in_parts), shown);
+    assert_eq!(users(&in_parts.repeat(20))[0], shown[0]);
+    // Without the last part, nothing says that it is scrubbed.
+    assert_eq!(users(&parts(&scrubbed, false)), ["<personal>"]);
+}
+
 /// What tells a string for a number is as sensitive as the strictest parameter with such a number.
 #[test]
 fn marks_follow_from_others() {
