@@ -252,7 +252,9 @@ fn users(stream: &[u8]) -> Vec<String> {
     let mut events = Reader::from_slice(stream).hide_sensitive(true).events().unwrap();
     let mut users = Vec::new();
     while let Some(event) = events.next().unwrap() {
-        users.extend(event.params().find(|param| param.schema.name == "user").map(|param| param.value.to_string()));
+        users.extend(
+            event.params().find(|param| param.schema.name == "user").map(|param| param.value.to_string()),
+        );
     }
     users
 }
