@@ -1,22 +1,26 @@
 //! Registries that a stream has more than once, with other marks.
 
+use telemetry_format::Header;
+
 use super::state::{StreamState, read_registry};
 use crate::registry::filter::Filter;
-use crate::registry::known_registry::KnownRegistry;
+use crate::registry::known_registry::{KnownRegistry, take_sensitive};
 
 impl StreamState {
     /// Takes the text of a registry that the stream had already. The fingerprint does not cover
     /// which parameters are sensitive, so another program may have marked more of them.
-    pub(super) fn registry_again(&mut self, index: usize, text: &[u8], filter: &Filter) {
+    pub(super) fn registry_again(&mut self, index: usize, header: &Header, text: &[u8], filter: &Filter) {
         let known = &mut self.registries[index];
         // Nearly always it is the same text.
         let text_before = std::mem::replace(&mut known.text, crc32c::crc32c(text));
         if text_before == known.text {
-            return;
+            return self.texts.forget(header);
         }
+        // The beginning of a longer text is none. It waits for the rest.
         let Ok(registry) = read_registry(known.fingerprint, text) else { return };
+        self.texts.forget(header);
         let mut stricter = known.recorded().clone();
-        if !stricter.take_sensitive(&registry) {
+        if !take_sensitive(&mut stricter, &registry) {
             return;
         }
         let (fingerprint, at, text) = (known.fingerprint, known.at, known.text);

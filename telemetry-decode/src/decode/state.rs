@@ -9,7 +9,7 @@ use telemetry_schema::{Registry, parse_embedded};
 use super::name_lane::NameLane;
 use crate::bytes::compression::unpack;
 use crate::registry::filter::Filter;
-use crate::registry::known_registry::KnownRegistry;
+use crate::registry::known_registry::{KnownRegistry, take_sensitive};
 use crate::report::completeness::{MAX_LISTED, Reason};
 use crate::sessions::clock::Clock;
 use crate::sessions::facts::Facts;
@@ -297,8 +297,8 @@ impl StreamState {
     }
 
     /// Takes the registry of a registry block. It replaces one from the caller. Units and docs,
-    /// which the fingerprint does not cover, are then those of the program. Of a registry that the
-    /// stream had already, only stricter marks of sensitive parameters are taken.
+    /// which the fingerprint does not cover, are then those of the program. Of a registry that is
+    /// known already, only stricter marks of sensitive parameters are taken.
     pub(crate) fn registry_block(&mut self, at: u64, header: &Header, payload: &[u8], filter: &Filter) {
         self.session(header);
         let known = self.registry(header.registry);
@@ -308,9 +308,7 @@ impl StreamState {
             Text::Whole(text) => (text, true),
         };
         if let Some(index) = known.filter(|index| self.registries[*index].at.is_some()) {
-            let text = text.into_owned();
-            self.texts.forget(header);
-            return self.registry_again(index, &text, filter);
+            return self.registry_again(index, header, &text.into_owned(), filter);
         }
         let room = text.len().saturating_mul(REGISTRY_TIMES) + MIN_REGISTRY_SIZE;
         let read = match self.registries_room.checked_sub(room).filter(|_| text.len() <= MAX_REGISTRY) {
@@ -326,7 +324,7 @@ impl StreamState {
                 self.texts.forget(header);
                 self.mark(&mut registry);
                 if let Some(index) = known {
-                    registry.take_sensitive(self.registries[index].recorded());
+                    take_sensitive(&mut registry, self.registries[index].recorded());
                 }
                 let text = crc32c::crc32c(&text);
                 let filter = self.hiding.filter(filter);

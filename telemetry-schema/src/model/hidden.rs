@@ -81,19 +81,6 @@ impl Registry {
         }
     }
 
-    /// Takes the stricter mark of each parameter from another registry with the same fingerprint,
-    /// which does not cover these marks. Returns true if one became stricter.
-    pub fn take_sensitive(&mut self, other: &Registry) -> bool {
-        let mut is_stricter = false;
-        for (event, other) in self.events.iter_mut().zip(&other.events) {
-            for (param, other) in event.params.iter_mut().zip(&other.params) {
-                is_stricter |= other.sensitive > param.sensitive;
-                param.sensitive = param.sensitive.max(other.sensitive);
-            }
-        }
-        is_stricter
-    }
-
     /// Returns the kinds of events with a sensitive parameter, retired ones too: a mask of their
     /// bits.
     pub fn sensitive_kinds(&self) -> u64 {
