@@ -308,7 +308,7 @@ impl StreamState {
             Text::Whole(text) => (text, true),
         };
         if let Some(index) = known.filter(|index| self.registries[*index].at.is_some()) {
-            return self.registry_again(index, header, &text.into_owned(), filter);
+            return self.registry_again(index, header, &text, filter);
         }
         let room = text.len().saturating_mul(REGISTRY_TIMES) + MIN_REGISTRY_SIZE;
         let read = match self.registries_room.checked_sub(room).filter(|_| text.len() <= MAX_REGISTRY) {
