@@ -6,6 +6,7 @@
 //! uses them.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -82,9 +83,10 @@ message checkpoint {
 pub async fn write(store: &Store, folder: &str, version: u64, now_ms: u64) -> Result<()> {
     let names = (0..=version).map(|version| format!("{folder}/_delta_log/{version:020}.json"));
     let read = names.map(async |name| store.get(&name).await);
-    let versions: Vec<_> = stream::iter(read).buffered(AT_ONCE).try_collect().await?;
+    // A long log is never in memory as a whole.
+    let mut versions = pin!(stream::iter(read).buffered(AT_ONCE));
     let mut state = State::default();
-    for version in versions {
+    while let Some(version) = versions.try_next().await? {
         let Some(version) = version else { return Ok(()) };
         lines(&version).for_each(|action| state.take(action));
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
+use std::pin::pin;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use telemetry_decode::blocks::{Blocks, Piece};
@@ -77,9 +78,10 @@ async fn chosen(lake: &Lake, host: Option<&str>, times: Range<i64>) -> Result<Ve
             None => None,
         })
     });
-    let batches: Vec<_> = stream::iter(batches).buffered(AT_ONCE).try_collect().await?;
+    let mut batches = pin!(stream::iter(batches).buffered(AT_ONCE));
     let mut found = Vec::new();
-    for (plan, done) in batches.into_iter().flatten() {
+    while let Some(batch) = batches.try_next().await? {
+        let Some((plan, done)) = batch else { continue };
         for (number, text) in plan.segments.into_iter().enumerate() {
             let Ok(name) = text.parse::<SegmentName>() else { continue };
             let is_host = host.is_none_or(|host| name.host.as_str() == host);

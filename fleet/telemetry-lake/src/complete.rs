@@ -1,5 +1,7 @@
 //! What is missing in a lake, and the verdict.
 
+use std::sync::Arc;
+
 use telemetry_format::Calendar;
 
 use crate::lake::{Lake, Result};
@@ -9,7 +11,7 @@ use crate::state::{Missing, SessionState, Why};
 #[derive(Debug)]
 pub struct Completeness {
     /// By host, session, lane and time.
-    pub missing: Vec<(SessionState, Missing)>,
+    pub missing: Vec<(Arc<SessionState>, Missing)>,
     /// The number of sessions.
     pub sessions: usize,
     /// Up to when everything of all hosts is there, in nanoseconds since 1970, if sessions are
@@ -30,14 +32,14 @@ pub async fn complete(lake: &Lake, host: Option<&str>, times: std::ops::Range<i6
             continue;
         }
         all.sessions += 1;
+        let state = Arc::new(state);
         for missing in state.missing() {
             if missing.why == Why::Open {
                 let until_ns = all.until_ns.unwrap_or(i64::MAX).min(missing.from_ns);
                 all.until_ns = Some(until_ns);
             }
             if missing.from_ns < times.end && missing.until_ns >= times.start {
-                let facts = SessionState { lanes: state.lanes.clone(), ..state.clone() };
-                all.missing.push((facts, missing));
+                all.missing.push((state.clone(), missing));
             }
         }
     }

@@ -76,6 +76,8 @@ impl Lease {
             return if is_taken { Ok(()) } else { Err(taken()) };
         };
         match serde_json::from_slice::<Holder>(&old.bytes) {
+            // Another process has worked meanwhile, and what this one has read may have changed.
+            Ok(found) if found.owner != self.owner && self.taken.get().is_some() => Err(taken()),
             Ok(found) if found.owner != self.owner && found.until > now().as_secs() => {
                 let seconds = found.until - now().as_secs();
                 let text = format!("another process commits to this lake; its lease ends in {seconds} s");

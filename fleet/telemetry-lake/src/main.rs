@@ -68,7 +68,7 @@ enum Command {
         checkpoint: u64,
 
         /// Seconds for which no other process may commit, in S3; the process renews them
-        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=86_400))]
         lease: u64,
     },
     /// Show which events are missing, and up to when everything is there
@@ -124,7 +124,7 @@ enum Command {
         older_than: Option<u32>,
 
         /// Seconds for which no other process may commit, in S3; the process renews them
-        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=86_400))]
         lease: u64,
     },
     /// Join small files of the tables, in a lake with Delta
@@ -135,7 +135,7 @@ enum Command {
         url: String,
 
         /// Seconds for which no other process may commit, in S3; the process renews them
-        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=86_400))]
         lease: u64,
     },
     /// Delete old segments that the tables have, and files that the tables no longer use

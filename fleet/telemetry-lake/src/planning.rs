@@ -6,6 +6,7 @@ use std::pin::pin;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use telemetry_fleet::segment::SegmentName;
 
+use crate::delta::now_ms;
 use crate::lake::{Lake, Result, number};
 
 /// Plans that are read at the same time.
@@ -30,13 +31,17 @@ pub(crate) struct Segments {
 /// Finds out which segments of the store are in one of the plans until `last`.
 ///
 /// A lake has more plans each day, so only those are read that can have such a segment. The clock
-/// of the store may be set back. Then a segment is planned again, and its rows are found to be
-/// there.
+/// of the store may be set back. Then a segment may be planned again, once, and its rows are found
+/// to be there.
 pub(crate) async fn segments(lake: &Lake, last: u64) -> Result<Segments> {
     let mut listed = lake.store.listed("segments").await?;
     listed.retain(|listed| listed.name.parse::<SegmentName>().is_ok());
     let mut segments = Segments::default();
-    let Some(oldest) = listed.iter().map(|listed| listed.modified_ms).min() else { return Ok(segments) };
+    let Some(mut oldest) = listed.iter().map(|listed| listed.modified_ms).min() else { return Ok(segments) };
+    // A time that is still to come tells nothing about the plan.
+    if oldest > now_ms() as i64 {
+        oldest = 0;
+    }
     segments.new.extend(listed.into_iter().map(|listed| (listed.name, listed.bytes)));
     let mut plans = lake.store.listed("batches").await?;
     plans.retain(|plan| plan.modified_ms.saturating_add(SLACK_MS) >= oldest);

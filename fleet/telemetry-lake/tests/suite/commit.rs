@@ -212,6 +212,20 @@ fn old_plans_are_not_read() {
     assert!(said.stderr.starts_with("error: `batches/0000000001.json` is damaged: "), "{said:?}");
 }
 
+/// The time of a segment may be ahead of all clocks. Its plan is found all the same.
+#[test]
+fn segments_with_a_time_to_come_are_planned_once() {
+    let lake = TestLake::new(Format::Parquet);
+    let (host, stream) = &streams(&plan())[0];
+    for segment in lake.ship(host, stream) {
+        let file = std::fs::File::options().write(true).open(segment).unwrap();
+        file.set_modified(SystemTime::now() + Duration::from_secs(3 * 86_400)).unwrap();
+    }
+    lake.commit();
+    let said = lake.run(&["commit"]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(0), "no new segments\n"), "{said:?}");
+}
+
 /// A committer that others have overtaken ends: the states that it needs are gone, and without them
 /// it would write rows again.
 #[test]

@@ -123,7 +123,7 @@ impl Started {
         }
     }
 
-    /// Says whether it ended before its peer had read everything. It can tell that only its user.
+    /// Says whether it ended before its peer had read everything. Only its own log says so.
     pub(crate) fn has_unsent(&self) -> bool {
         std::fs::read_to_string(&self.log).unwrap().contains("[events-unsent]")
     }

@@ -85,5 +85,7 @@ fn every_schedule_keeps_the_account() {
     });
     let in_moto = (first..first + count).filter(|seed| Schedule::new(*seed).store == StoreKind::Moto).count();
     let moto = if store::end() || in_moto == 0 { "" } else { "; SKIPPED: no moto, so none of them had it" };
+    let Sums { rows, lost, excluded, exact, .. } = sums;
+    assert!(count < 20 || [rows, lost, excluded, exact].iter().all(|sum| *sum > 0), "{sums:?}");
     println!("{count} schedules, {in_moto} of them with moto{moto}; {sums:?}");
 }

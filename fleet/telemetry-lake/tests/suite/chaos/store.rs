@@ -51,7 +51,9 @@ impl Store {
             StoreKind::Directory => Store::Directory,
             StoreKind::Fake => fake(),
             StoreKind::Moto => match &*moto() {
-                Some(moto) => Store::Moto { endpoint: moto.endpoint.clone(), prefix: format!("seed-{seed}") },
+                Some(moto) => {
+                    Store::Moto { endpoint: moto.endpoint.clone(), prefix: format!("seed-{seed:020}") }
+                }
                 None => fake(),
             },
         }

@@ -328,6 +328,7 @@ impl World {
         let address = log.lines().rev().find_map(|line| line.strip_prefix("metrics at http://"))?;
         let mut page = String::new();
         let mut stream = TcpStream::connect(address.trim_end_matches("/metrics")).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
         stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").ok()?;
         stream.read_to_string(&mut page).ok()?;
         let line = page.lines().find_map(|line| line.strip_prefix(&format!("telemetry_ship_{name} ")))?;
@@ -399,7 +400,6 @@ impl World {
             assert!(tries < 4 && last.starts_with("error: another process"), "the last commit: {last}");
         }
         self.store.fetch(&self.lake);
-        assert!(!log().contains("panicked"), "a committer panicked");
     }
 
     /// Kills everything, and checks that nothing is gone. Then it goes on.
@@ -424,6 +424,9 @@ impl World {
     /// Checks the accounts of all lanes, and the verdict. Returns the sums of what is not there.
     pub(crate) fn check(&mut self) -> check::Sums {
         let sums = check::check(self);
+        for (name, log) in self.logs() {
+            assert!(!log.contains("panicked at"), "a panic in {name}");
+        }
         let code = self.run(&mut self.lake_command("complete"));
         let is_complete = sums.missing == 0;
         assert_eq!(code, Some(i32::from(!is_complete)), "the verdict");
@@ -433,11 +436,17 @@ impl World {
     /// What happened, for a schedule that fails.
     pub(crate) fn tell(&self) -> String {
         let mut text = self.story.join("\n  ");
-        let logs = files_of(self.dir.path());
-        for path in logs.iter().filter(|path| path.to_str().is_some_and(|path| path.ends_with("log"))) {
-            let log = std::fs::read_to_string(path).unwrap_or_default();
-            text += &format!("\n{}:\n{log}", path.file_name().unwrap_or_default().display());
+        for (name, log) in self.logs() {
+            text += &format!("\n{name}:\n{log}");
         }
         text
+    }
+
+    /// The logs of all processes, with their names.
+    fn logs(&self) -> Vec<(String, String)> {
+        let mut files = files_of(self.dir.path());
+        files.retain(|path| path.to_str().is_some_and(|path| path.ends_with("log")));
+        let name = |path: &PathBuf| path.strip_prefix(self.dir.path()).unwrap_or(path).display().to_string();
+        files.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap_or_default())).collect()
     }
 }
