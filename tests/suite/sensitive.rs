@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use telemetry_decode::Reader;
 
 use crate::support::ledger::Ledger;
-use crate::support::process::{Numbers, Outcome, Process, child};
+use crate::support::process::{Numbers, Outcome, Process, SetOnDrop, child};
 use crate::{private, shop};
 
 /// A text that only a sensitive parameter of a kind that stays has.
@@ -163,8 +163,9 @@ fn by_udp(test: &str) -> Vec<u8> {
                 }
             }
         });
+        let is_over = SetOnDrop(&over);
         child(test, |process| process.env("TELEMETRY_FILENAME", &address), emit);
-        over.store(true, Ordering::Release);
+        drop(is_over);
         bytes.join().expect("datagrams")
     })
 }

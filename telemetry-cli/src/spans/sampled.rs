@@ -53,7 +53,7 @@ impl Samples {
 
 impl<'a> SampledStats<'a> {
     pub(crate) fn new(samples: &Samples, completeness: &'a Verdict) -> SampledStats<'a> {
-        SampledStats { version: 1, shape: samples.counts.shape(), completeness }
+        SampledStats { version: 1, shape: samples.counts.shape(&samples.pairing), completeness }
     }
 
     pub(crate) fn append_text(&self, out: &mut Vec<u8>) {

@@ -12,12 +12,13 @@ impl StreamState {
     pub(super) fn registry_again(&mut self, index: usize, header: &Header, text: &[u8], filter: &Filter) {
         let known = &mut self.registries[index];
         // Nearly always it is the same text.
-        let text_before = std::mem::replace(&mut known.text, crc32c::crc32c(text));
-        if text_before == known.text {
+        let checksum = crc32c::crc32c(text);
+        if checksum == known.text {
             return self.texts.forget(header);
         }
         // The beginning of a longer text is none. It waits for the rest.
         let Ok(registry) = read_registry(known.fingerprint, text) else { return };
+        known.text = checksum;
         self.texts.forget(header);
         let mut stricter = known.recorded().clone();
         if !take_sensitive(&mut stricter, &registry) {

@@ -126,6 +126,16 @@ fn kinds_that_stay_on_the_host() {
     };
     // `Known` only tells strings for numbers of which some are sensitive.
     check(SHOP, Some("7,true"));
+    // An event that tells strings of labels is sensitive if some stand for towns.
+    let told = r#"
+[[event]]
+name = "Told"
+code = 6
+kind = "Stock"
+doc = "A label got a string"
+params = [{ name = "id", sort = "label" }, { name = "text", sort = "string", max = 64, names = "id" }]
+"#;
+    check(&[SHOP, told].concat(), Some("15,true"));
     check(&allow(&[0]), Some("6,false"));
     check(&allow(&[1, 2]), Some("1,true"));
     check(&allow(&[0, 1, 2]), None);

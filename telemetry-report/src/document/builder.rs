@@ -8,9 +8,10 @@ use super::against::Against;
 use super::forms::{CountsForm, Document, MarkForm, RateForm, SampleForm};
 use super::room::Room;
 use super::source::Source;
-use super::texts::{Texts, cut};
+use super::texts::Texts;
 use super::{census, counters, losses, memory, spans, trim};
 use crate::gather::axis::{INTERVALS, Series};
+use crate::gather::cut::cut;
 use crate::gather::gatherer::Gatherer;
 use crate::gather::marks::Marks;
 use crate::spans::SampledShape;
@@ -101,7 +102,7 @@ impl Document {
 /// Returns the samples by open span, if threads were sampled.
 fn sampled(source: &Source<'_>) -> Option<SampledShape> {
     let sampled = &source.gathered.sampled;
-    let mut shape = (!sampled.is_empty()).then(|| sampled.shape())?;
+    let mut shape = (!sampled.is_empty()).then(|| sampled.shape(&source.gathered.pairing))?;
     shape.spans.truncate(source.room.listed);
     shape.spans.iter_mut().for_each(|span| span.span = cut(&span.span));
     Some(shape)

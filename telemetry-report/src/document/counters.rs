@@ -2,8 +2,8 @@
 
 use super::forms::CounterForm;
 use super::source::Source;
-use super::texts::cut;
 use crate::gather::counters::Track;
+use crate::gather::cut::cut;
 use crate::gather::gatherer::Gatherer;
 
 /// Returns all counters, those of the first value first.
@@ -33,12 +33,12 @@ fn counter(source: &Source<'_>, track: &Track, step: usize) -> CounterForm {
         since
     });
     CounterForm {
-        counter: cut(&track.name),
+        counter: track.name.clone(),
         registry: cut(&source.registry_name(track.registry)),
         session: source.sessions.iter().position(|session| session.id == track.session).unwrap_or(0),
         thread: track.thread.map(|thread| thread.to_string()),
-        unit: cut(&track.unit),
-        doc: cut(&track.doc),
+        unit: track.unit.clone(),
+        doc: track.doc.clone(),
         count: track.count,
         first: track.first,
         last: track.last,

@@ -3,6 +3,7 @@
 use super::forms::{MemoryForm, MemoryGroupForm};
 use super::source::Source;
 use crate::gather::axis::Series;
+use crate::gather::cut::cut;
 use crate::gather::memory::{Group, Memory};
 
 /// Returns the memory, if events have roles in it.
@@ -39,7 +40,7 @@ pub(super) fn memory(source: &Source<'_>) -> Option<MemoryForm> {
         allocated_bytes: sums(&memory.allocated, intervals, step),
         freed_bytes: sums(&memory.freed, intervals, step),
         classes: classes.map(|(class, of)| group(class_name(class), of)).collect(),
-        groups: memory.groups.iter().map(|(name, of)| group(super::texts::cut(name), of)).collect(),
+        groups: memory.groups.iter().map(|(name, of)| group(cut(name), of)).collect(),
         allocations: totals.allocs + totals.reallocs,
         frees: totals.frees,
         unknown_frees: totals.not_live,

@@ -8,7 +8,7 @@ use telemetry_schema::{Count, Param, Registry};
 
 use super::forms::{EventForm, KindForm, ParamForm, SessionForm, ThreadForm};
 use super::source::Source;
-use super::texts::cut;
+use crate::gather::cut::cut;
 use crate::gather::threads::OTHERS;
 
 impl Source<'_> {

@@ -2,8 +2,7 @@
 
 use hashbrown::HashMap;
 
-/// The longest text, in characters.
-const MAX_TEXT: usize = 200;
+use crate::gather::cut::cut;
 
 /// All texts, by number.
 #[derive(Debug, Default)]
@@ -23,13 +22,5 @@ impl Texts {
         self.list.push(text.clone());
         self.by_text.insert(text, number);
         number
-    }
-}
-
-/// Cuts a long text.
-pub(super) fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
-        None => text.to_string(),
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value as Json;
 
+use crate::gather::cut::cut;
+
 /// JavaScript rounds larger numbers.
 const EXACT: u64 = 1 << 53;
 
@@ -22,7 +24,7 @@ pub(super) fn trim(value: &mut Json, listed: usize) {
                 *value = Json::from(number.to_string());
             }
         }
-        Json::String(text) => *text = super::texts::cut(text),
+        Json::String(text) => *text = cut(text),
         Json::Array(values) => values.iter_mut().for_each(|value| trim(value, listed)),
         Json::Object(members) => {
             members.retain(|name, _| !LEFT_OUT.contains(&name.as_str()));

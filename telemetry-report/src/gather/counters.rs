@@ -5,6 +5,8 @@ use telemetry_decode::Event;
 use telemetry_decode::counters::DefinedCounters;
 use telemetry_schema::CounterPer;
 
+use super::cut::cut;
+
 /// The maximum of counters, where each thread's value is one. Further ones are left out.
 const MAX_TRACKS: usize = 1000;
 
@@ -192,10 +194,11 @@ impl Type {
 
 impl Track {
     fn new(name: String, unit: &str, doc: &str, registry: u64, session: u64, thread: Option<u64>) -> Track {
+        // There may be many tracks of one event, each with its doc.
         Track {
-            name,
-            unit: unit.to_string(),
-            doc: doc.to_string(),
+            name: cut(&name),
+            unit: cut(unit),
+            doc: cut(doc),
             registry,
             session,
             thread,

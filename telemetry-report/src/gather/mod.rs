@@ -6,6 +6,7 @@
 pub(crate) mod axis;
 pub(crate) mod census;
 pub(crate) mod counters;
+pub(crate) mod cut;
 pub(crate) mod durations;
 pub(crate) mod flames;
 pub(crate) mod gatherer;

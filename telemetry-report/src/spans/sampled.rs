@@ -1,7 +1,7 @@
 //! Samples of threads by the spans that were open.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use telemetry_decode::Event;
@@ -16,8 +16,8 @@ const NO_SPAN: &str = "(no span)";
 /// Counts of samples. A sample counts for the periods that it stands for.
 #[derive(Debug, Default)]
 pub struct Sampled {
-    /// By the name of the span.
-    spans: BTreeMap<String, OfSpan>,
+    /// By the path of the innermost span, if one was open.
+    paths: HashMap<Option<u32>, u64>,
     samples: u64,
     periods: u64,
 }
@@ -62,18 +62,9 @@ impl Sampled {
         let periods = sample.value(1).and_then(|value| value.as_u64()).unwrap_or(0);
         self.samples += 1;
         self.periods = self.periods.saturating_add(periods);
-        let mut names = open_spans(pairing, sample);
-        if let Some(innermost) = names.last() {
-            let own = &mut self.spans.entry(innermost.clone()).or_default().own;
-            *own = own.saturating_add(periods);
-        }
-        // A span may be open in itself.
-        names.sort_unstable();
-        names.dedup();
-        for name in names {
-            let all = &mut self.spans.entry(name).or_default().periods;
-            *all = all.saturating_add(periods);
-        }
+        let path = pairing.path_on(sample.session().id, sample.thread());
+        let of_path = self.paths.entry(path).or_default();
+        *of_path = of_path.saturating_add(periods);
     }
 
     /// Returns whether no thread was sampled.
@@ -81,17 +72,32 @@ impl Sampled {
         self.samples == 0
     }
 
-    /// Returns the counts.
-    pub fn shape(&self) -> SampledShape {
+    /// Returns the counts. The pairing is that of all samples.
+    pub fn shape(&self, pairing: &Pairing) -> SampledShape {
+        let mut spans: BTreeMap<&str, OfSpan> = BTreeMap::new();
+        for (path, periods) in &self.paths {
+            let mut names: Vec<&str> = names(pairing, *path).collect();
+            if let Some(innermost) = names.first() {
+                let own = &mut spans.entry(innermost).or_default().own;
+                *own = own.saturating_add(*periods);
+            }
+            // A span may be open in itself.
+            names.sort_unstable();
+            names.dedup();
+            for name in names {
+                let all = &mut spans.entry(name).or_default().periods;
+                *all = all.saturating_add(*periods);
+            }
+        }
         let share = |periods: u64| periods as f64 / self.periods.max(1) as f64;
-        let span = |(span, of): (&String, &OfSpan)| SampledSpan {
-            span: span.clone(),
+        let span = |(span, of): (&str, OfSpan)| SampledSpan {
+            span: span.to_string(),
             periods: of.periods,
             share: share(of.periods),
             self_periods: of.own,
             self_share: share(of.own),
         };
-        let mut spans: Vec<_> = self.spans.iter().map(span).collect();
+        let mut spans: Vec<_> = spans.into_iter().map(span).collect();
         spans.sort_by_key(|span| Reverse((span.periods, span.self_periods)));
         SampledShape { samples: self.samples, periods: self.periods, spans }
     }
@@ -104,18 +110,20 @@ pub fn is_sample(event: &Event<'_>) -> bool {
 
 /// Returns the names of the spans that are open on the thread of an event, the outermost first.
 pub fn open_spans(pairing: &Pairing, event: &Event<'_>) -> Vec<String> {
-    let Some(mut at) = pairing.path_on(event.session().id, event.thread()) else {
-        return vec![NO_SPAN.to_string()];
+    let path = pairing.path_on(event.session().id, event.thread());
+    let mut names: Vec<_> = names(pairing, path).map(str::to_string).collect();
+    names.reverse();
+    names
+}
+
+/// Returns the names of the spans of a path, the innermost first.
+fn names(pairing: &Pairing, path: Option<u32>) -> impl Iterator<Item = &str> {
+    let first = path.and_then(|path| pairing.paths.get(path));
+    // There may be too many paths.
+    let other = match path {
+        None => Some(NO_SPAN),
+        Some(_) => first.is_none().then_some("(other)"),
     };
-    let mut frames = Vec::new();
-    while let Some(path) = pairing.paths.get(at) {
-        frames.push(pairing.defs[path.def as usize].span.name.clone());
-        at = path.outer;
-    }
-    if frames.is_empty() {
-        // There are too many paths.
-        frames.push("(other)".to_string());
-    }
-    frames.reverse();
-    frames
+    let paths = std::iter::successors(first, |path| pairing.paths.get(path.outer));
+    other.into_iter().chain(paths.map(|path| pairing.defs[path.def as usize].span.name.as_str()))
 }

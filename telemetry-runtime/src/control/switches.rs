@@ -80,6 +80,7 @@ pub(crate) fn list(registry: &'static Registry) -> Listed {
     if registry.is_listed() {
         return Listed::Yes;
     }
+    registry.keep_labels();
     if !(registry.upcalls().ensure)() {
         return Listed::No;
     }

@@ -130,8 +130,7 @@ impl Output {
 
     /// Returns true if the strings of labels stay on this host.
     fn withholds_labels(&self) -> bool {
-        let is_local = || registry::all().chain(registry::known()).any(Registry::has_local_labels);
-        self.leaves_host && !selection::sends_sensitive() && is_local()
+        self.leaves_host && !selection::sends_sensitive() && registry::has_local_labels()
     }
 
     /// Returns true if this sink gets a block.
@@ -191,7 +190,13 @@ impl Output {
         } else {
             // An open block stays, and the sink may take it later.
             for source in self.ours(sources).filter(|source| source.sealed).collect::<Vec<_>>() {
-                source.take_back(self.lanes.entry(key(source.record)).or_default().lose(source));
+                let is_withheld = self.withholds(source.owner.registry, source.owner.kind);
+                let lane = self.lanes.entry(key(source.record)).or_default();
+                if is_withheld {
+                    lane.exclude(source);
+                } else {
+                    source.take_back(lane.lose(source));
+                }
             }
         }
     }

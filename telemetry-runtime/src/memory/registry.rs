@@ -158,9 +158,12 @@ impl Registry {
         self.local_kinds & 1 << kind != 0
     }
 
-    /// Returns true if a sensitive parameter of the registry stands for the strings of labels.
-    pub(crate) fn has_local_labels(&self) -> bool {
-        self.local_labels
+    /// Keeps the strings of labels on this host if a sensitive parameter of the registry stands for
+    /// such strings. Called at its first event, even if the event is off.
+    pub(crate) fn keep_labels(&self) {
+        if self.local_labels {
+            LOCAL_LABELS.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Returns the limits of the registry's events.
@@ -333,6 +336,15 @@ pub fn know(registry: &'static Registry) {
 /// Returns the registries that are known, in use or not.
 pub(crate) fn known() -> impl Iterator<Item = &'static Registry> {
     core::iter::successors(get(&LAST_KNOWN), |registry| get(&registry.known_before))
+}
+
+/// True once a registry has kept the strings of labels on this host. A forked child has the labels
+/// of its parent, so it stays true there.
+static LOCAL_LABELS: AtomicBool = AtomicBool::new(false);
+
+/// Returns true if the strings of labels stay on this host.
+pub(crate) fn has_local_labels() -> bool {
+    LOCAL_LABELS.load(Ordering::Relaxed) || known().any(|registry| registry.local_labels)
 }
 
 /// Forgets all registries. Their next events list them again.

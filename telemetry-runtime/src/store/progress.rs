@@ -144,6 +144,16 @@ impl Progress {
         to_take_back
     }
 
+    /// Counts the part of a source that the sink is not to get as excluded. The next part for the
+    /// lane states it.
+    pub(crate) fn exclude(&mut self, source: &Source) {
+        let (_, events) = self.cursor(source.header.seq);
+        self.pass_over(source.overwritten, source.header.before + u64::from(events));
+        self.excluded += source.end().saturating_sub(self.next);
+        (self.is_withheld, self.is_due) = (true, true);
+        self.advance(source);
+    }
+
     /// Counts the events of a block that the sink took and forgot. Returns how many of them are
     /// lost and count as written. Those of a block that is still in memory are given again.
     pub(crate) fn forget(&mut self, block: &Held) -> u32 {

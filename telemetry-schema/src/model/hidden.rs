@@ -88,31 +88,36 @@ impl Registry {
         events.fold(0, |mask, event| mask | 1 << (self.kind_of(event).bit & 63))
     }
 
-    /// Returns the kinds that sinks over a network do not get: those of events with a sensitive
-    /// parameter, unless the kind says `network = "allow"`. A mask of their bits. A parameter is
-    /// sensitive too if it tells strings for numbers that a sensitive parameter has.
+    /// Returns the kinds that sinks over a network do not get, as a mask of their bits: those of
+    /// events with a sensitive parameter, unless the kind says `network = "allow"`. A parameter is
+    /// sensitive too if it tells a string for a number that is sensitive. If
+    /// [`Registry::withholds_labels`] is true, the same holds for all that tell strings of labels.
     pub fn withheld_kinds(&self) -> u64 {
-        if !self.is_sensitive() {
-            return 0;
-        }
-        let mut marked = self.clone();
-        marked.mark_numbered();
-        self.kept_back(marked.sensitive_kinds())
+        self.withheld().0
     }
 
     /// Returns true if sinks over a network do not get the strings of interned labels: a sensitive
     /// parameter of a kind that they do not get stands for such strings.
     pub fn withholds_labels(&self) -> bool {
-        let withheld = self.withheld_kinds();
-        if withheld == 0 {
-            return false;
+        self.withheld().1
+    }
+
+    fn withheld(&self) -> (u64, bool) {
+        if !self.is_sensitive() {
+            return (0, false);
         }
         let mut marked = self.clone();
         marked.mark_numbered();
-        marked.events.iter().any(|event| {
-            let is_label = |param: &Param| param.sort == Sort::Label && param.sensitive.is_some();
-            withheld & 1 << (marked.kind_of(event).bit & 63) != 0 && event.params.iter().any(is_label)
-        })
+        let kinds = self.kept_back(marked.sensitive_kinds());
+        let is_label = |param: &Param| param.sort == Sort::Label && param.sensitive.is_some();
+        let has_label = marked.events.iter().any(|event| {
+            kinds & 1 << (marked.kind_of(event).bit & 63) != 0 && event.params.iter().any(is_label)
+        });
+        if !has_label {
+            return (kinds, false);
+        }
+        marked.mark_interned();
+        (self.kept_back(marked.sensitive_kinds()), true)
     }
 
     /// Removes the kinds that may go over a network from a mask.

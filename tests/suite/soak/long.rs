@@ -18,7 +18,7 @@ use telemetry_decode::{Order, Reader};
 
 use super::{Random, SharedCounts, THREADS, emit, number};
 use crate::support::ledger::Ledger;
-use crate::support::process::{Numbers, child};
+use crate::support::process::{Numbers, SetOnDrop, child};
 use crate::support::system::{self, Alarm};
 use crate::{second, work};
 
@@ -97,15 +97,6 @@ fn a_long_life_with_every_fault() {
         run.number("middle_kib"),
         run.number("end_kib"),
     );
-}
-
-/// Sets the flag also if a test fails, so that the peer ends.
-struct SetOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for SetOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// The life of the process.
@@ -274,8 +265,13 @@ fn receive(listener: &UnixListener, received: &Path, dir: &Path, ended: &AtomicB
     let mut random = Random(3);
     let mut file = std::io::BufWriter::new(std::fs::File::create(received).expect("a file"));
     listener.set_nonblocking(true).expect("a socket");
-    while !ended.load(Ordering::Relaxed) {
+    loop {
+        // Read first: a connection of the process may still wait to be accepted.
+        let is_last = ended.load(Ordering::Acquire);
         let Ok((mut stream, _)) = listener.accept() else {
+            if is_last {
+                break;
+            }
             std::thread::sleep(Duration::from_millis(5));
             continue;
         };

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::stream::Stream;
@@ -184,6 +185,15 @@ pub(crate) fn ending(test: &str, setup: impl Fn(Process) -> Process, body: impl 
     let mut process = Process::new(std::env::current_exe().expect("the path of this test"));
     process.command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
     setup(process).env(CHILD, test).run()
+}
+
+/// Sets a flag, also if the test fails meanwhile: another thread waits for it.
+pub(crate) struct SetOnDrop<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 /// The report of a child.

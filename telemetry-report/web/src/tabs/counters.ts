@@ -138,7 +138,9 @@ export const counters: Tab = {
         element("span", { class: "note" }, ` ${[unit && `in ${cut(unit, 40)}`, cut(doc || registry, 200)].filter(Boolean).join(", ")}`),
       );
       const ends = same.length === 1 ? `, ${quantity(chosen.last, unit)} at the end` : "";
-      course.update(`${count(inRange)} values in this range${ends}`);
+      // Of a long series not all values are kept.
+      const shown = same.some((one) => one.every > 1) ? "some values" : `${count(inRange)} values`;
+      course.update(`${shown} in this range${ends}`);
       const last = same.reduce((sum, one) => sum + one.last - one.first, 0);
       grown.node.hidden = same.some((one) => one.falls) || !(last > 0);
       const seconds = report.duration / 1e9;
