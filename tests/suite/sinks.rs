@@ -54,6 +54,38 @@ fn rotated_files_stand_alone() {
     assert_eq!(all.completeness().events, 100_000);
 }
 
+/// A sink may fail before it knows why. The reason replaces that error, and later ones do not.
+#[test]
+fn the_first_error_with_a_reason_is_kept() {
+    struct Fails(u32);
+    impl Sink for Fails {
+        fn write(&mut self, _: &Batch<'_>) -> io::Result<()> {
+            self.0 += 1;
+            Err(match self.0 {
+                1 => io::Error::other("not connected yet"),
+                2 => io::Error::from_raw_os_error(libc::ECONNREFUSED),
+                _ => io::Error::from_raw_os_error(libc::ENOSPC),
+            })
+        }
+    }
+    let test = "sinks::the_first_error_with_a_reason_is_kept";
+    let refused = io::Error::from_raw_os_error(libc::ECONNREFUSED).to_string();
+    child(
+        test,
+        |process| process,
+        || {
+            telemetry::sinks::add(Fails(0)).expect("a sink");
+            let failure = || telemetry::counters::by_sink().pop().expect("a sink").failure;
+            for expected in ["not connected yet", &refused, &refused] {
+                emit(1);
+                telemetry::flush();
+                assert_eq!(failure().as_deref(), Some(expected));
+            }
+            vec![]
+        },
+    );
+}
+
 /// At a panic, everything is written, with a sink of the program that panics too. The process
 /// continues, and other sinks have all events.
 #[test]

@@ -4,6 +4,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use telemetry_format::Notice;
+
 use crate::drain::guarded::guarded;
 use crate::drain::output::Output;
 use crate::drain::selection::Selection;
@@ -144,7 +146,15 @@ impl Output {
                 sys::report(sys::tag_of(&error), text);
             }
             self.error = Some(error);
+        } else if self.error.as_ref().is_some_and(gives_no_reason) && !gives_no_reason(&error) {
+            // The first one may only have said that there was no connection yet.
+            self.error = Some(error);
         }
         false
     }
+}
+
+/// Returns true if neither the system nor the sink says why it failed.
+fn gives_no_reason(error: &io::Error) -> bool {
+    sys::tag_of(error) == Notice::SinkFailed.into()
 }

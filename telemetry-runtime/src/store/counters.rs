@@ -58,7 +58,7 @@ pub struct SinkCounters {
     pub written: u64,
     /// Events that the sink was given and did not take, or that it lost with a connection.
     pub lost: u64,
-    /// The first error, if there was one. It may be over by now.
+    /// The first error that gives a reason, or else the first one. It may be over by now.
     pub failure: Option<String>,
     /// The notice of that error, for programs.
     pub(crate) notice: Option<NoticeTag>,
