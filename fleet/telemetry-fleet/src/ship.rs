@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::destination::Destination;
 use crate::failpoint::failpoint;
 use crate::log;
-use crate::segment::{Cutter, Host, Segment, SegmentName};
+use crate::segment::{Host, Segment, SegmentName};
 use crate::spool::Spool;
 use crate::store::{Put, StoreError};
 use crate::wire::WINDOW;
@@ -115,7 +115,7 @@ impl Shipper {
         let what = || path.display().to_string();
         let wrong = |error| ShipError::Io(what(), error);
         let mut blocks = Blocks::new(File::open(path).map_err(wrong)?);
-        let mut cutter = Cutter::new(self.spool.open_dir(), self.host.clone(), self.max_len);
+        let mut cutter = self.spool.cutter(self.spool.open_dir(), &self.host, self.max_len);
         let (mut has_block, mut has_damage) = (false, false);
         loop {
             let segments = match blocks.next().map_err(wrong)? {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use telemetry_decode::blocks::{Blocks, Piece};
 use telemetry_format::BlockType;
 
-use crate::segment::{Cutter, Host, Intervals, Segment, SegmentName};
+use crate::segment::{Cutter, Host, Intervals, Segment, SegmentName, marks_sensitive};
 
 /// A directory that one process at a time uses.
 ///
@@ -19,12 +19,16 @@ use crate::segment::{Cutter, Host, Intervals, Segment, SegmentName};
 #[derive(Debug)]
 pub struct Spool {
     dir: PathBuf,
+    sends_sensitive: bool,
     /// Locked as long as it is open.
     _lock: File,
 }
 
 /// Tells spools apart in which segments are named in another way. Older ones have no such file.
 const VERSION: &[u8] = b"2\n";
+
+/// The file that says that no whole segment has kinds that stay on the host.
+const WITHHELD: &str = "withheld";
 
 impl Spool {
     /// Opens a spool, and creates it if it is missing.
@@ -42,7 +46,7 @@ impl Spool {
             fs::TryLockError::WouldBlock => io::Error::new(io::ErrorKind::WouldBlock, "the spool is in use"),
             fs::TryLockError::Error(error) => error,
         })?;
-        let spool = Spool { dir, _lock: lock };
+        let spool = Spool { dir, sends_sensitive: false, _lock: lock };
         for folder in [spool.open_dir(), spool.asked_dir()] {
             for entry in fs::read_dir(folder)? {
                 fs::remove_file(entry?.path())?;
@@ -55,6 +59,18 @@ impl Spool {
             fs::write(version, VERSION)?;
         }
         Ok(spool)
+    }
+
+    /// Sets whether segments have the events of all kinds, as [`Cutter::send_sensitive`] says. Call
+    /// it before anything is cut.
+    #[must_use]
+    pub fn send_sensitive(self, sends_sensitive: bool) -> Spool {
+        Spool { sends_sensitive, ..self }
+    }
+
+    /// Returns what cuts streams into segments of this spool, which grow in `dir`.
+    pub fn cutter(&self, dir: PathBuf, host: &Host, max_len: u64) -> Cutter {
+        Cutter::new(dir, host.clone(), max_len).send_sensitive(self.sends_sensitive)
     }
 
     /// Names what an older shipper left as this one does.
@@ -99,35 +115,65 @@ impl Spool {
     }
 
     /// Cuts what an earlier process left in [`Spool::live_dir`] into segments of about `max_len`
-    /// bytes, which are ready then.
+    /// bytes, which are ready then. If an earlier process sent kinds that this one does not, its
+    /// segments are cut again without them.
     ///
     /// # Errors
     /// Those of the file system. This may be called again.
     pub fn recover(&self, host: &Host, max_len: u64) -> io::Result<Vec<Segment>> {
+        self.withhold()?;
         let mut recovered = Vec::new();
         for entry in fs::read_dir(self.live_dir())? {
             let path = entry?.path();
             // One that is closed has its name already, and waited to be moved.
             let is_segment = |extension: &std::ffi::OsStr| extension == "open" || extension == "tel";
             if path.extension().is_some_and(is_segment) {
-                let mut cutter = Cutter::new(self.open_dir(), host.clone(), max_len);
-                let mut blocks = Blocks::new(File::open(&path)?);
-                let mut segments = Vec::new();
-                while let Some(piece) = blocks.next()? {
-                    // The last block may not be whole.
-                    if let Piece::Block(block) = piece {
-                        segments.extend(cutter.push(&block)?);
-                    }
-                }
-                segments.extend(cutter.finish()?);
-                for mut segment in segments {
-                    segment.path = self.add(&segment)?;
-                    recovered.push(segment);
-                }
+                recovered.extend(self.cut_again(&path, host, max_len)?);
             }
             fs::remove_file(&path)?;
         }
         Ok(recovered)
+    }
+
+    /// Cuts a file of the spool into segments, which are ready then.
+    fn cut_again(&self, path: &Path, host: &Host, max_len: u64) -> io::Result<Vec<Segment>> {
+        let mut cutter = self.cutter(self.open_dir(), host, max_len);
+        let (mut blocks, mut segments) = (Blocks::new(File::open(path)?), Vec::new());
+        while let Some(piece) = blocks.next()? {
+            // The last block may not be whole.
+            if let Piece::Block(block) = piece {
+                segments.extend(cutter.push(&block)?);
+            }
+        }
+        segments.extend(cutter.finish()?);
+        for segment in &mut segments {
+            segment.path = self.add(segment)?;
+        }
+        Ok(segments)
+    }
+
+    /// Makes the segments that are ready leave out what this process does not send.
+    fn withhold(&self) -> io::Result<()> {
+        let marker = self.dir.join(WITHHELD);
+        if self.sends_sensitive {
+            return match fs::remove_file(marker) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        if marker.exists() {
+            return Ok(());
+        }
+        for (name, path, _) in self.ready()? {
+            if marks_sensitive(&path)? {
+                let segments = self.cut_again(&path, &name.host, u64::MAX)?;
+                // One from which nothing is left out has the same name.
+                if segments.iter().all(|segment| segment.path != path) {
+                    fs::remove_file(&path)?;
+                }
+            }
+        }
+        fs::write(marker, "")
     }
 
     /// Keeps a segment that the store holds with another content. Returns its new place.

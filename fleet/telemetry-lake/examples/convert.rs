@@ -57,7 +57,7 @@ fn main() {
     let stream = writer.finish().unwrap();
     let mut state = SessionState { session: 1, ..SessionState::default() };
     let start = cpu_ns();
-    let files = convert(&stream, &mut state, &mut Catalog::default()).unwrap().files;
+    let files = convert(&stream, &mut state, &mut Catalog::default(), false).unwrap().files;
     let seconds = (cpu_ns() - start) as f64 / 1e9;
     let (rows, bytes) =
         files.iter().fold((0, 0), |(rows, bytes), file| (rows + file.rows, bytes + file.bytes.len()));

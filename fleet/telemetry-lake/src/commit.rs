@@ -34,6 +34,9 @@ pub struct How {
     pub threads: usize,
     /// Versions of a table between two checkpoints of its log.
     pub checkpoint: u64,
+    /// Whether the tables have the values of sensitive parameters. A batch that was begun goes on
+    /// as it was begun.
+    pub shows_sensitive: bool,
 }
 
 /// What a batch did.
@@ -82,7 +85,8 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, how: How) -> Result<Option<
         if segments.is_empty() {
             return Ok(None);
         }
-        let plan = Plan { batch: last + 1, segments, ..Plan::default() };
+        let shows_sensitive = how.shows_sensitive;
+        let plan = Plan { batch: last + 1, segments, shows_sensitive, ..Plan::default() };
         // Another committer may have written this plan. Then that is the one to follow.
         if lake.add_plan(&plan).await? {
             failpoint("plan");
@@ -105,9 +109,11 @@ struct Progress {
 }
 
 /// Converts a session on another thread.
-async fn on_thread(session: &Arc<Fetched>, batch: u64, catalog: &Arc<Catalog>) -> Result<OfSession> {
+async fn on_thread(session: &Arc<Fetched>, plan: &Plan, catalog: &Arc<Catalog>) -> Result<OfSession> {
     let (session, catalog) = (session.clone(), catalog.clone());
-    let converted = spawn_blocking(move || session.convert(batch, Catalog::clone(&catalog))).await;
+    let (batch, shows) = (plan.batch, plan.shows_sensitive);
+    let converted = spawn_blocking(move || session.convert(batch, Catalog::clone(&catalog), shows));
+    let converted = converted.await;
     converted.map_err(|error| LakeError::Other(format!("a conversion failed: {error}")))
 }
 
@@ -124,7 +130,7 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
     let fetched = stream::iter(fetched).buffered(AHEAD.max(how.threads));
     let converted = fetched.map(async |session: Result<Fetched>| {
         let (session, base) = (Arc::new(session?), catalog.borrow().clone());
-        let converted = on_thread(&session, plan.batch, &base).await?;
+        let converted = on_thread(&session, &plan, &base).await?;
         Ok::<_, LakeError>((session, base, converted))
     });
     let mut converted = pin!(converted.buffered(how.threads));
@@ -134,7 +140,7 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
         let now = catalog.borrow().clone();
         // A session before it had a new registry, on which the columns depend.
         if !Arc::ptr_eq(&base, &now) {
-            of_session = on_thread(&session, plan.batch, &now).await?;
+            of_session = on_thread(&session, &plan, &now).await?;
         }
         if of_session.catalog.registries().len() > now.registries().len() {
             *catalog.borrow_mut() = Arc::new(std::mem::take(&mut of_session.catalog));

@@ -17,6 +17,8 @@ pub struct Completeness {
     /// Up to when everything of all hosts is there, in nanoseconds since 1970, if sessions are
     /// open.
     pub until_ns: Option<i64>,
+    /// Events of these sessions, at any time, that no stream was to have.
+    pub excluded: u64,
 }
 
 /// Asks the lake what is missing between two times, in nanoseconds since 1970.
@@ -24,7 +26,7 @@ pub struct Completeness {
 /// # Errors
 /// Those of the store.
 pub async fn complete(lake: &Lake, host: Option<&str>, times: std::ops::Range<i64>) -> Result<Completeness> {
-    let mut all = Completeness { missing: Vec::new(), sessions: 0, until_ns: None };
+    let mut all = Completeness { missing: Vec::new(), sessions: 0, until_ns: None, excluded: 0 };
     for state in lake.states(host).await? {
         let last = state.lanes.iter().map(|lane| lane.recorded_ns).max().unwrap_or(state.started_ns);
         let ends = if state.ended { state.until_ns.max(last) } else { i64::MAX };
@@ -32,6 +34,7 @@ pub async fn complete(lake: &Lake, host: Option<&str>, times: std::ops::Range<i6
             continue;
         }
         all.sessions += 1;
+        all.excluded += state.lanes.iter().map(|lane| lane.not_given().excluded).sum::<u64>();
         let state = Arc::new(state);
         for missing in state.missing() {
             if missing.why == Why::Open {
@@ -52,8 +55,17 @@ impl Completeness {
         self.missing.is_empty()
     }
 
-    /// Returns the verdict in one line.
+    /// Returns the verdict in one line. What is excluded is not missing.
     pub fn verdict(&self) -> String {
+        let verdict = self.of_missing();
+        match self.excluded {
+            0 => verdict,
+            1 => format!("{verdict}; 1 event is excluded"),
+            excluded => format!("{verdict}; {excluded} events are excluded"),
+        }
+    }
+
+    fn of_missing(&self) -> String {
         if self.sessions == 0 {
             return "no sessions".to_owned();
         }

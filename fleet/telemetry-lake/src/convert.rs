@@ -12,6 +12,7 @@ use telemetry_decode::{Clock, Event, Events, Facts, KnownRegistry, Order, Reader
 use telemetry_format::{BlockType, Calendar, flags};
 
 use crate::catalog::{self, Catalog};
+use crate::hidden::Hidden;
 use crate::layout::Layout;
 use crate::rows;
 use crate::state::{Range as EventRange, SessionState, ThreadState};
@@ -61,6 +62,7 @@ impl ConvertError {
 /// Notes them there, and registries in the catalog.
 ///
 /// The files follow from the arguments alone, so a repetition after a crash gives the same files.
+/// Unless `shows_sensitive`, they have no values of sensitive parameters.
 ///
 /// # Errors
 /// If the bytes are not a stream.
@@ -68,6 +70,7 @@ pub fn convert(
     segments: &[u8],
     state: &mut SessionState,
     catalog: &mut Catalog,
+    shows_sensitive: bool,
 ) -> Result<Converted, ConvertError> {
     let headers = headers(segments)?;
     let reader = Reader::from_slice(segments).order(Order::Time);
@@ -77,9 +80,14 @@ pub fn convert(
     }
     let host = catalog.layout().has_host_in_rows().then(|| rows::host(&state.host));
     let mut of_spans = File::new(catalog::of_spans(catalog.layout()), host.clone());
-    let mut parts = Parts { catalog, host, days: BTreeMap::new(), places: HashMap::new(), day: 0..0 };
+    let hidden = if shows_sensitive { Hidden::default() } else { Hidden::of(events.registries()) };
+    let (days, places) = (BTreeMap::new(), HashMap::new());
+    let mut parts = Parts { catalog, hidden, host, days, places, day: 0..0 };
     let mut lanes = LaneNumbers::default();
     let (mut spans, mut damages) = (Spans::new(&events.gaps()), events.damages());
+    if !shows_sensitive {
+        spans.hide_sensitive();
+    }
     let mut first_ns = None;
     loop {
         let batch = {
@@ -100,11 +108,11 @@ pub fn convert(
             damages = events.damages();
             spans.set_gaps(&events.gaps());
         }
-        batch.map_or(Ok(()), |batch| of_spans.push(batch, None))?;
+        batch.map_or(Ok(()), |batch| of_spans.push(batch, None, &[]))?;
     }
     spans.set_gaps(&events.gaps());
     while let Some(batch) = spans.finish() {
-        of_spans.push(batch, None)?;
+        of_spans.push(batch, None, &[])?;
     }
     let mut files = parts.finish()?;
     if of_spans.rows > 0 {
@@ -249,6 +257,7 @@ impl LaneNumbers {
 /// The rows of all days.
 struct Parts<'c> {
     catalog: &'c Catalog,
+    hidden: Hidden,
     /// If it is in the rows.
     host: Option<Arc<Runs>>,
     /// By day since 1970: by index of the registry's tables, the rows.
@@ -309,7 +318,7 @@ impl Parts<'_> {
         }
         match group.builder.push(event) {
             None => Ok(()),
-            Some(batch) => group.write(batch, self.catalog.layout(), self.host.as_ref()),
+            Some(batch) => group.write(batch, &self.hidden, self.catalog.layout(), self.host.as_ref()),
         }
     }
 
@@ -329,7 +338,7 @@ impl Parts<'_> {
         for (day, groups) in self.days {
             for mut group in groups.into_iter().flatten() {
                 while let Some(batch) = group.builder.finish() {
-                    group.write(batch, self.catalog.layout(), self.host.as_ref())?;
+                    group.write(batch, &self.hidden, self.catalog.layout(), self.host.as_ref())?;
                 }
                 for file in group.files.into_values() {
                     files.push(file.finish(day)?);
@@ -352,7 +361,14 @@ impl Group {
         }
     }
 
-    fn write(&mut self, batch: Batch, layout: Layout, host: Option<&Arc<Runs>>) -> Result<(), ConvertError> {
+    fn write(
+        &mut self,
+        batch: Batch,
+        hidden: &Hidden,
+        layout: Layout,
+        host: Option<&Arc<Runs>>,
+    ) -> Result<(), ConvertError> {
+        let hidden = hidden.columns(batch.table(), self.major);
         let name = &batch.table().name;
         let number = self.numbers.get(name).copied();
         let lanes = number.and_then(|number| self.lanes.get_mut(number));
@@ -362,7 +378,7 @@ impl Group {
             self.files.insert(name.clone(), File::new(table, host.cloned()));
         }
         match self.files.get_mut(name) {
-            Some(file) => file.push(batch, lanes),
+            Some(file) => file.push(batch, lanes, &hidden),
             None => Ok(()),
         }
     }
@@ -375,7 +391,7 @@ impl File {
         File { table, host, writer, rows: 0, time: None }
     }
 
-    fn push(&mut self, batch: Batch, lanes: Option<Vec<i32>>) -> Result<(), ConvertError> {
+    fn push(&mut self, batch: Batch, lanes: Option<Vec<i32>>, hidden: &[bool]) -> Result<(), ConvertError> {
         self.rows += batch.rows() as u64;
         if let Some(Data::I64(times)) = batch.column("time").map(|column| column.data())
             && let (Some(first), Some(last)) = (times.iter().min(), times.iter().max())
@@ -384,7 +400,7 @@ impl File {
             self.time = Some((least.min(*first), greatest.max(*last)));
         }
         let name = self.table.name.clone();
-        let batch = rows::batch(batch, &self.table, self.host.as_ref(), lanes);
+        let batch = rows::batch(batch, &self.table, self.host.as_ref(), lanes, hidden);
         let batch =
             batch.ok_or_else(|| ConvertError(format!("the rows of `{name}` are not those of its table")))?;
         self.writer.push(batch).map_err(ConvertError::of)

@@ -54,6 +54,9 @@ pub struct Plan {
     /// The rows that it deletes, instead of adding some.
     #[serde(default)]
     pub delete: Option<Selector>,
+    /// Whether its rows have the values of sensitive parameters.
+    #[serde(default)]
+    pub shows_sensitive: bool,
     /// Whether it joins files, instead of adding rows.
     #[serde(default)]
     pub compact: bool,

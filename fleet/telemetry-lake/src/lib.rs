@@ -10,6 +10,7 @@ pub mod convert;
 pub mod delete;
 pub mod delta;
 mod groups;
+mod hidden;
 pub mod lake;
 pub mod layout;
 pub mod lease;

@@ -67,6 +67,10 @@ enum Command {
         #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
         checkpoint: u64,
 
+        /// Keep the values of sensitive parameters, which the tables do not have otherwise
+        #[arg(long)]
+        show_sensitive: bool,
+
         /// Seconds for which no other process may commit, in S3; the process renews them
         #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=86_400))]
         lease: u64,
@@ -206,11 +210,12 @@ impl Command {
                 println!("{url} is a lake of the form {}", lake.settings);
                 Ok(ExitCode::SUCCESS)
             }
-            Command::Commit { url, max_segments, threads, checkpoint, lease } => {
+            Command::Commit { url, max_segments, threads, checkpoint, show_sensitive, lease } => {
                 let threads = threads.map(usize::from);
                 let threads = threads.or_else(|| std::thread::available_parallelism().ok().map(usize::from));
                 let (segments, threads) = (max_segments as usize, threads.unwrap_or(1));
-                commit(&url, How { segments, threads, checkpoint }, lease).await
+                let how = How { segments, threads, checkpoint, shows_sensitive: show_sensitive };
+                commit(&url, how, lease).await
             }
             Command::Delete { url, host, session, older_than, lease } => {
                 let lake = Lake::open(&url).await?;

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use telemetry_columns::{Batch, ColumnData, Data, Runs, Table};
 
 /// Returns a batch with signed numbers. It has the host in front if that is in the rows, and the
-/// lane of each row if there are lanes. `None` if the table is another one.
+/// lane of each row if there are lanes. Columns for which `hidden` is true have no values. Returns
+/// `None` if the table is another one.
 pub fn batch(
     batch: Batch,
     table: &Arc<Table>,
     host: Option<&Arc<Runs>>,
     lanes: Option<Vec<i32>>,
+    hidden: &[bool],
 ) -> Option<Batch> {
     let mut columns = Vec::with_capacity(table.columns.len());
     let of_host =
@@ -19,6 +21,8 @@ pub fn batch(
     let mut lanes = lanes.map(|lanes| ColumnData::new(Data::I32(lanes), None));
     let is_of_events = lanes.is_some();
     for (index, column) in batch.into_columns().into_iter().enumerate() {
+        let is_hidden = hidden.get(index).copied().unwrap_or_default();
+        let column = if is_hidden { column.without_values() } else { column };
         let (data, validity) = column.into_parts();
         let validity = validity.filter(|_| table.columns[columns.len()].is_nullable);
         columns.push(ColumnData::new(signed(data), validity));

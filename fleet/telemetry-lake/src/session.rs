@@ -26,7 +26,7 @@ pub(crate) struct OfSession {
 
 impl Fetched {
     /// Converts the segments. The result follows from the arguments alone.
-    pub(crate) fn convert(&self, batch: u64, mut catalog: Catalog) -> OfSession {
+    pub(crate) fn convert(&self, batch: u64, mut catalog: Catalog, shows_sensitive: bool) -> OfSession {
         let mut state = SessionState { batch, ..self.state.clone() };
         let (mut files, mut rows, mut at) = (Vec::new(), Vec::new(), 0);
         // A batch of an earlier version may have more of a session than is converted together.
@@ -40,7 +40,7 @@ impl Fetched {
                 at += 1;
             }
             let mut after = state.clone();
-            let (clock, error) = match convert(&together, &mut after, &mut catalog) {
+            let (clock, error) = match convert(&together, &mut after, &mut catalog, shows_sensitive) {
                 Ok(Converted { files: new, clock }) => {
                     files.extend(new);
                     state = after;

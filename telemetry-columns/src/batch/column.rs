@@ -38,6 +38,17 @@ impl ColumnData {
         self.validity.as_ref().is_none_or(|bits| bits.get(row) == Some(true))
     }
 
+    /// Returns a column of the same type and with as many rows, none of which has a value.
+    #[must_use]
+    pub fn without_values(self) -> ColumnData {
+        let rows = self.data.len();
+        let mut data = self.emptied();
+        data.push_empty(rows);
+        let mut validity = Bits::default();
+        (0..rows).for_each(|_| validity.push(false));
+        ColumnData { data, validity: Some(validity) }
+    }
+
     /// Removes all rows, and returns the memory of the values.
     pub(crate) fn emptied(mut self) -> Data {
         self.data.clear();

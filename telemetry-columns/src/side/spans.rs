@@ -45,6 +45,12 @@ impl Spans {
         }
     }
 
+    /// Shows no sensitive values in the names of spans, if the events still have them. Call it
+    /// before the first event.
+    pub fn hide_sensitive(&mut self) {
+        self.pairing.hides_sensitive = true;
+    }
+
     /// Replaces the gaps, after the first event after them was taken. That is when
     /// [`Events::damages`](telemetry_decode::Events::damages) has grown.
     pub fn set_gaps(&mut self, gaps: &[Gap]) {

@@ -1,7 +1,8 @@
 //! Values at the limits of their types.
 
-use telemetry_columns::{Batches, Builder};
+use telemetry_columns::{Batches, Builder, ColumnData};
 use telemetry_decode::{Order, RawStr, Reader, Value};
+use telemetry_testing::made;
 
 use crate::text::{NONE, check, row};
 use crate::written::{event, registry, stream, stream_of_blocks};
@@ -181,4 +182,27 @@ fn an_event_without_parameters_has_the_common_columns() {
     let registry = registry("r", "1.0.0", &event("Nothing", 1, ""));
     let rows = check(&stream(&[registry], &[(0, 1, &[]), (0, 1, &[])]), Builder::new);
     assert_eq!(rows["Nothing"], [["7", "1", "0", "0", "1000"], ["7", "1", "1", "1", "1001"]]);
+}
+
+#[test]
+fn a_column_without_values_has_as_many_rows() {
+    let stream = made::make(&made::registry(), &made::Plan { events: 200, ..made::Plan::default() }).stream;
+    let mut events = Reader::from_slice(&stream).order(Order::Time).events().unwrap();
+    let mut builder = Builder::new(telemetry_columns::Tables::of(events.registries()));
+    while let Some(event) = events.next().unwrap() {
+        assert!(builder.push(&event).is_none());
+    }
+    let mut batches = 0;
+    while let Some(batch) = builder.finish() {
+        batches += 1;
+        for column in batch.into_columns() {
+            let of = |column: &ColumnData| (column.data().len(), std::mem::discriminant(column.data()));
+            let (before, rows) = (of(&column), column.data().len());
+            let empty = column.without_values();
+            assert_eq!(of(&empty), before);
+            assert!((0..rows).all(|row| !empty.has_value(row)));
+            assert!(!format!("{empty:?}").contains("240, 159, 166, 128"), "no bytes of a text");
+        }
+    }
+    assert!(batches > 1);
 }

@@ -23,6 +23,8 @@ pub struct Pairing {
     texts: usize,
     /// The names of wanted spans; empty for all.
     names: Vec<String>,
+    /// True if the names of spans show no sensitive values. Set it before the first event.
+    pub hides_sensitive: bool,
     pub defs: Vec<Def>,
     /// Spans with a value behind their name, by the span and the value.
     detailed: HashMap<u32, HashMap<Box<str>, u32>>,
@@ -116,6 +118,7 @@ impl Pairing {
             most: most.clamp(1, NONE as usize),
             texts: 0,
             names: names.to_vec(),
+            hides_sensitive: false,
             defs: Vec::new(),
             detailed: HashMap::new(),
             roles: PerEvent::default(),
@@ -152,8 +155,8 @@ impl Pairing {
     /// Takes an event, and appends what it completes or contradicts. Returns true if it begins a
     /// span that stops the program.
     pub fn take(&mut self, event: &Event<'_>, found: &mut Vec<Found>) -> bool {
-        let (names, defs) = (&self.names, &mut self.defs);
-        let roles = self.roles.get(event, |event| roles_of(event, names, defs).into());
+        let (names, hides, defs) = (&self.names, self.hides_sensitive, &mut self.defs);
+        let roles = self.roles.get(event, |event| roles_of(event, names, hides, defs).into());
         if roles.is_empty() {
             self.emissions.take(event);
             return false;
@@ -180,8 +183,9 @@ impl Pairing {
                 continue;
             }
             let event = batch.event(&row);
-            let (names, defs) = (&self.names, &mut self.defs);
-            let roles = Arc::clone(self.roles.get(&event, |event| roles_of(event, names, defs).into()));
+            let (names, hides, defs) = (&self.names, self.hides_sensitive, &mut self.defs);
+            let roles =
+                Arc::clone(self.roles.get(&event, |event| roles_of(event, names, hides, defs).into()));
             if roles.is_empty() {
                 continue;
             }
@@ -200,7 +204,10 @@ impl Pairing {
 
     fn step(&mut self, role: &Role, event: &Event<'_>, at: End) -> Step {
         let identity = Identity::new(role, event);
-        let def = role.named_by.filter(|_| !role.is_end).map(|param| self.detailed(role.def, event, param));
+        let def = role.named_by.filter(|_| !role.is_end).map(|param| match role.hidden {
+            Some(text) => self.detailed(role.def, text.into()),
+            None => self.named(role.def, event, param),
+        });
         Step { at, is_end: role.is_end, def: def.unwrap_or(role.def), identity }
     }
 
@@ -268,14 +275,17 @@ impl Pairing {
     }
 
     /// Returns the span with the value of a parameter behind its name, as an index into `defs`.
-    fn detailed(&mut self, def: u32, event: &Event<'_>, param: usize) -> u32 {
+    fn named(&mut self, def: u32, event: &Event<'_>, param: usize) -> u32 {
         let Some(value) = event.value(param) else { return def };
         let text = match value {
             Value::Label(number) => event.label(number).map(Cow::Borrowed),
             Value::String(text) => Some(text.to_string().into()),
             value => Some(value.to_string().into()),
         };
-        let Some(text) = text else { return def };
+        text.map_or(def, |text| self.detailed(def, text))
+    }
+
+    fn detailed(&mut self, def: u32, text: Cow<'_, str>) -> u32 {
         if let Some(index) = self.detailed.get(&def).and_then(|of_span| of_span.get(&*text)) {
             return *index;
         }

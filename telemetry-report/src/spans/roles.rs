@@ -1,7 +1,7 @@
 //! The spans that registries declare, and the parts that events have in them.
 
 use telemetry_decode::Event;
-use telemetry_schema::{Message, Registry, Span};
+use telemetry_schema::{Message, Registry, Sensitive, Span};
 
 /// A span of a registry, or a message that is a pair.
 pub struct Def {
@@ -29,6 +29,8 @@ pub(super) struct Role {
     pub(super) key: Option<usize>,
     /// Index of the parameter of a begin that has the value behind the name.
     pub(super) named_by: Option<usize>,
+    /// What is there in place of the value, if that is not shown.
+    pub(super) hidden: Option<&'static str>,
 }
 
 impl Def {
@@ -61,8 +63,11 @@ impl Def {
 
 /// Returns the roles of an event in the spans of its registry: ends first, for an event that ends a
 /// span and begins the next.
-pub(super) fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) -> Vec<Role> {
+///
+/// If `hides`, the values of sensitive parameters are not shown.
+pub(super) fn roles(event: &Event<'_>, names: &[String], hides: bool, defs: &mut Vec<Def>) -> Vec<Role> {
     let registry: &Registry = event.registry();
+    let marked = (hides && registry.is_sensitive()).then(|| marked(registry));
     let mut roles = Vec::new();
     let Some(index) = registry.event_index(event.schema().code) else { return roles };
     let messages = registry.messages.iter().filter(|message| !is_span(registry, message));
@@ -80,6 +85,9 @@ pub(super) fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) ->
             let param = |name: &String| event.schema().params.iter().position(|param| param.name == *name);
             let key = span.key.as_ref().and_then(param);
             let named_by = span.named_by.as_ref().filter(|_| !is_end).and_then(param);
+            let marked = marked.as_ref().zip(named_by);
+            let sensitive = marked.and_then(|(marked, param)| marked.events[index].params[param].sensitive);
+            let hidden = sensitive.map(Sensitive::shown);
             let begins_pause = span.is_pause && !is_end;
             roles.push(Role {
                 def: def(event, &span, message, names, defs),
@@ -87,11 +95,22 @@ pub(super) fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) ->
                 begins_pause,
                 key,
                 named_by,
+                hidden,
             });
         }
     }
     roles.sort_by_key(|role| !role.is_end);
     roles
+}
+
+/// Returns a registry with a mark of each parameter that tells something sensitive.
+fn marked(registry: &Registry) -> Registry {
+    let mut marked = registry.clone();
+    marked.mark_numbered();
+    if marked.sensitive_labels().is_some() {
+        marked.mark_interned();
+    }
+    marked
 }
 
 /// Returns false if an event has no role in any span of its registry.

@@ -56,6 +56,10 @@ pub(crate) struct Ship {
     #[arg(long, value_name = "MIB", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1024))]
     segment_size: u64,
 
+    /// Send kinds with sensitive parameters, too, whatever their registry says
+    #[arg(long)]
+    send_sensitive: bool,
+
     /// Address for programs, tcp:HOST:PORT or unix:PATH; runs until SIGTERM
     #[arg(long, value_name = "ADDR", help_heading = "Service")]
     listen: Vec<Listen>,
@@ -162,10 +166,13 @@ impl Ship {
             match read().and_then(|new| new.settings(&host).map(|settings| (new, settings))) {
                 Ok((new, settings)) => {
                     service.change(settings);
-                    let is_same =
-                        (&new.listen, &new.spool, new.metrics) == (&self.listen, &self.spool, self.metrics);
-                    let rest =
-                        if is_same { "" } else { "; --listen, --spool and --metrics change with a restart" };
+                    let fixed = |ship: &Ship| {
+                        (ship.listen.clone(), ship.spool.clone(), ship.metrics, ship.send_sensitive)
+                    };
+                    let rest = match fixed(&new) == fixed(&self) {
+                        true => "",
+                        false => "; --listen, --spool, --metrics and --send-sensitive change with a restart",
+                    };
                     log::line(format_args!("reloaded{rest}"));
                 }
                 Err(error) => log::line(format_args!("not reloaded: {error}")),
@@ -197,7 +204,8 @@ impl Ship {
     }
 
     fn spool(&self) -> Result<Spool, String> {
-        Spool::open(&self.spool).map_err(|error| format!("{}: {error}", self.spool.display()))
+        let spool = Spool::open(&self.spool).map_err(|error| format!("{}: {error}", self.spool.display()))?;
+        Ok(spool.send_sensitive(self.send_sensitive))
     }
 
     fn destination(&self, host: &Host) -> Result<Destination, String> {

@@ -39,7 +39,7 @@ pub(crate) struct Live {
 
 impl Live {
     pub(crate) fn new(queue: Arc<Queue>, max_len: u64, max_age: Duration) -> Live {
-        let cutter = Cutter::new(queue.spool.live_dir(), queue.host.clone(), max_len);
+        let cutter = queue.spool.cutter(queue.spool.live_dir(), &queue.host, max_len);
         let live = Live {
             queue,
             cutter: Mutex::new(cutter),

@@ -12,7 +12,7 @@ use telemetry_decode::blocks::{Blocks, Piece};
 use crate::daemon::live::{Live, TICK};
 use crate::failpoint::failpoint;
 use crate::log;
-use crate::segment::{Cutter, Segment};
+use crate::segment::Segment;
 
 /// A file that was written to within this time may be about to be locked by its program.
 const QUIET: Duration = Duration::from_secs(1);
@@ -136,7 +136,7 @@ pub(crate) fn cut(
     mut add: impl FnMut(&Segment) -> io::Result<()>,
 ) -> io::Result<u64> {
     let queue = &live.queue;
-    let mut cutter = Cutter::new(dir, queue.host.clone(), max_len);
+    let mut cutter = queue.spool.cutter(dir, &queue.host, max_len);
     let mut blocks = Blocks::new(File::open(path)?);
     let mut damaged = 0;
     while let Some(piece) = blocks.next()? {

@@ -5,12 +5,14 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
-use telemetry_decode::blocks::Block;
+use telemetry_decode::blocks::{Block, Blocks, Piece};
 use telemetry_format::{BlockType, Header};
 use telemetry_schema::Kind;
 
 use crate::segment::interval::Intervals;
 use crate::segment::priority::Priorities;
+use crate::segment::text::{Text, own_fingerprint};
+use crate::segment::withheld::{Leaving, Withheld};
 
 /// The blocks of a session's facts, registries, threads and labels so far, in a file.
 ///
@@ -25,10 +27,9 @@ pub(crate) struct Context {
     /// Fingerprints of the runtime's own registry: its events on thread 0 give labels their texts.
     labels: HashSet<u64>,
     priorities: Priorities,
+    /// `None` if everything leaves the host.
+    withheld: Option<Withheld>,
 }
-
-/// The start of the runtime's own registry in its canonical form.
-pub(crate) const RUNTIME_REGISTRY: &[u8] = b"[registry]\nname = \"telemetry\"\n";
 
 /// Tells blocks apart: type, registry, thread, number of the block, offset, and checksum of the
 /// payload.
@@ -48,28 +49,63 @@ pub(crate) enum Role {
 }
 
 impl Context {
-    pub(crate) fn new(path: PathBuf) -> io::Result<Context> {
+    /// A context in this file. `sends_sensitive` says whether kinds leave the host that do not by
+    /// themselves.
+    pub(crate) fn new(path: PathBuf, sends_sensitive: bool) -> io::Result<Context> {
         File::create(&path)?;
-        let labels = telemetry_decode::names::runtime_registry().map(|registry| registry.fingerprint());
         Ok(Context {
             path,
             len: 0,
             intervals: Intervals::default(),
             known: HashSet::new(),
-            labels: labels.into_iter().collect(),
+            labels: own_fingerprint().into_iter().collect(),
             priorities: Priorities::default(),
+            withheld: (!sends_sensitive).then(Withheld::new),
         })
     }
 
     /// Says what a block is.
-    pub(crate) fn role(&self, block: &Block<'_>) -> Role {
-        let header = &block.header;
+    pub(crate) fn role(&self, header: &Header) -> Role {
         let role = match header.block_type {
             BlockType::Session | BlockType::Registry | BlockType::Thread => Role::Facts,
-            BlockType::Events if header.thread == 0 && self.labels.contains(&header.registry) => Role::Labels,
+            BlockType::Events if self.is_label(header) => Role::Labels,
             _ => return Role::Data,
         };
         if self.known.contains(&key(header)) { Role::Repetition } else { role }
+    }
+
+    /// Returns a block as it leaves the host.
+    pub(crate) fn leaving<'a>(&self, block: &Block<'a>) -> Leaving<'a> {
+        match &self.withheld {
+            Some(withheld) => withheld.leaving(block, self.is_label(&block.header)),
+            None => Leaving { header: block.header.clone(), bytes: block.bytes.into(), is_withheld: false },
+        }
+    }
+
+    fn is_label(&self, header: &Header) -> bool {
+        header.thread == 0 && self.labels.contains(&header.registry)
+    }
+
+    /// Returns true if the texts of labels do not leave the host.
+    pub(crate) fn withholds_labels(&self) -> bool {
+        self.withheld.as_ref().is_some_and(Withheld::withholds_labels)
+    }
+
+    /// Removes the texts of labels. If this fails, it may be called again.
+    pub(crate) fn remove_labels(&mut self) -> io::Result<()> {
+        let (mut blocks, mut left) = (Blocks::new(File::open(&self.path)?.take(self.len)), Vec::new());
+        while let Some(piece) = blocks.next()? {
+            if let Piece::Block(block) = piece
+                && block.header.block_type != BlockType::Events
+            {
+                left.extend_from_slice(block.bytes);
+            }
+        }
+        let new = self.path.with_extension("context.new");
+        std::fs::write(&new, &left)?;
+        std::fs::rename(new, &self.path)?;
+        (self.len, self.intervals) = (left.len() as u64, Intervals::default());
+        Ok(())
     }
 
     /// Adds a block that each segment repeats.
@@ -84,10 +120,14 @@ impl Context {
         match header.block_type {
             BlockType::Events => self.intervals.add(header),
             BlockType::Registry => {
-                if block.payload.starts_with(RUNTIME_REGISTRY) {
+                let text = Text::of(block);
+                if text.is_own() {
                     self.labels.insert(header.registry);
                 }
-                self.priorities.learn(header.registry, block.payload);
+                self.priorities.learn(header.registry, text.bytes());
+                if let Some(withheld) = &mut self.withheld {
+                    withheld.learn(header.registry, text.bytes());
+                }
             }
             _ => {}
         }

@@ -19,10 +19,15 @@ use crate::segment::session::{Closed, Session};
 ///
 /// The cuts depend on the stream and the length alone. So a stream that is cut again after a crash
 /// gives the same segments with the same names.
+///
+/// Segments leave the host. So they have no events of kinds with sensitive parameters, except those
+/// that may go over a network, as [`telemetry_schema::Registry::withheld_kinds`] says. What a
+/// segment does not have counts as excluded.
 pub struct Cutter {
     dir: PathBuf,
     host: Host,
     max_len: u64,
+    sends_sensitive: bool,
     sessions: BTreeMap<u64, Session>,
     /// The sessions and priorities with an open segment, the oldest first.
     open: Vec<(u64, u8)>,
@@ -56,10 +61,17 @@ impl Cutter {
             dir: dir.into(),
             host,
             max_len,
+            sends_sensitive: false,
             sessions: BTreeMap::new(),
             open: Vec::new(),
             done: Vec::new(),
         }
+    }
+
+    /// Sets whether segments have the events of all kinds. Call it before the first block.
+    #[must_use]
+    pub fn send_sensitive(self, sends_sensitive: bool) -> Cutter {
+        Cutter { sends_sensitive, ..self }
     }
 
     /// Adds a block of the stream. Returns the segments that are whole now.
@@ -70,7 +82,10 @@ impl Cutter {
         let id = block.header.session;
         let session = match self.sessions.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(Session::new(&self.dir.join(format!("{id:016x}")))?),
+            Entry::Vacant(new) => {
+                let stem = self.dir.join(format!("{id:016x}"));
+                new.insert(Session::new(&stem, self.sends_sensitive)?)
+            }
         };
         let (priority, len) = session.push(block)?;
         if len > 0 && !self.open.contains(&(id, priority)) {

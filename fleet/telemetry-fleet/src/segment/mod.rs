@@ -11,9 +11,12 @@ mod name;
 mod priority;
 mod session;
 mod shed;
+mod text;
+mod withheld;
 
 pub use cutter::{Cutter, Segment};
 pub use inspect::Inspector;
 pub use interval::Intervals;
 pub use name::{Host, SegmentName};
 pub use shed::shed;
+pub(crate) use withheld::marks_sensitive;

@@ -11,10 +11,11 @@ pub(crate) struct Priorities(HashMap<(u64, u8), u8>);
 impl Priorities {
     /// Learns those of a registry from its text. A text that is no registry has none.
     pub(crate) fn learn(&mut self, registry: u64, text: &[u8]) {
-        // Most registries state none, and are not parsed.
-        let states_some = text.windows(9).any(|word| word == b"priority ");
         let Ok(text) = std::str::from_utf8(text) else { return };
-        if states_some && let Ok(parsed) = telemetry_schema::parse_embedded(text) {
+        // Most registries state none, and are not parsed.
+        if text.contains("priority ")
+            && let Ok(parsed) = telemetry_schema::parse_embedded(text)
+        {
             let stated = parsed.kinds.iter().filter(|kind| kind.priority != Kind::DEFAULT_PRIORITY);
             self.0.extend(stated.map(|kind| ((registry, kind.bit), kind.priority)));
         }

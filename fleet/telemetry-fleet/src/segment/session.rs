@@ -6,17 +6,20 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use telemetry_decode::blocks::Block;
+use telemetry_decode::blocks::{Block, Blocks, Piece};
 use telemetry_format::{BlockType, Header};
 use telemetry_schema::Kind;
 
 use crate::segment::carry::Carry;
 use crate::segment::context::{Context, Role};
 use crate::segment::interval::Intervals;
+use crate::segment::withheld::Leaving;
 
 /// A session whose blocks are cut into segments.
 pub(crate) struct Session {
     context: Context,
+    /// Whether the open segments have no texts of labels, because these do not leave the host.
+    has_no_labels: bool,
     stem: PathBuf,
     /// Kinds of one priority are in segments of their own.
     classes: BTreeMap<u8, Class>,
@@ -49,6 +52,8 @@ struct Open {
     since: Instant,
     /// Events that are in no other segment.
     events: u64,
+    /// Those of them that give labels their texts.
+    labels: u64,
     intervals: Intervals,
 }
 
@@ -65,10 +70,12 @@ pub(crate) struct Closed {
 const BUFFER: usize = 1 << 16;
 
 impl Session {
-    /// A session with files `stem` with the endings `.pN.open` and `.context`.
-    pub(crate) fn new(stem: &Path) -> io::Result<Session> {
-        let context = Context::new(stem.with_extension("context"))?;
-        Ok(Session { context, stem: stem.to_owned(), classes: BTreeMap::new(), streams: 0, ended: None })
+    /// A session with files `stem` with the endings `.pN.open` and `.context`. `sends_sensitive`
+    /// says whether kinds leave the host that do not by themselves.
+    pub(crate) fn new(stem: &Path, sends_sensitive: bool) -> io::Result<Session> {
+        let context = Context::new(stem.with_extension("context"), sends_sensitive)?;
+        let (stem, classes) = (stem.to_owned(), BTreeMap::new());
+        Ok(Session { context, has_no_labels: false, stem, classes, streams: 0, ended: None })
     }
 
     /// Notes that a stream with blocks of it has begun.
@@ -97,10 +104,12 @@ impl Session {
     /// Adds a block. Returns its priority, and the number of bytes that the open segment of this
     /// priority has beyond the context. If this fails, the same block may be added again.
     pub(crate) fn push(&mut self, block: &Block<'_>) -> io::Result<(u8, u64)> {
-        let role = self.context.role(block);
+        self.remove_labels()?;
+        let Leaving { header, bytes, is_withheld } = self.context.leaving(block);
+        let role = if is_withheld { Role::Data } else { self.context.role(&header) };
         let priority = match role {
             Role::Labels => Kind::DEFAULT_PRIORITY,
-            _ => self.context.priority(&block.header),
+            _ => self.context.priority(&header),
         };
         if role == Role::Repetition {
             return Ok((priority, 0));
@@ -108,7 +117,7 @@ impl Session {
         if role != Role::Data {
             // A segment that is not open begins with it.
             for open in self.classes.values_mut().filter_map(|class| class.open.as_mut()) {
-                open.block(&block.header, block.bytes)?;
+                open.block(&header, &bytes)?;
             }
         }
         if role == Role::Facts {
@@ -125,21 +134,33 @@ impl Session {
         // Labels went to all open segments above.
         let is_written = role == Role::Labels && class.open.is_some();
         if class.open.is_none() {
-            class.open(&self.context, block.header.base_wall)?;
+            class.open(&self.context, header.base_wall)?;
         }
         let open = class.open.as_mut().expect("opened above");
-        let (start, len) = (open.len(), block.bytes.len() as u64);
+        let (start, len) = (open.len(), bytes.len() as u64);
         if !is_written {
-            open.block(&block.header, block.bytes)?;
+            open.block(&header, &bytes)?;
         }
         if role == Role::Labels {
             self.context.add(block)?;
-        } else if block.header.block_type == BlockType::Events {
-            class.carry.note(&block.header, start..start + len);
+            open.labels += u64::from(header.events);
+        } else if header.block_type == BlockType::Events && !is_withheld {
+            class.carry.note(&header, start..start + len);
         }
         open.data += len;
-        open.events += u64::from(block.header.events);
+        open.events += u64::from(header.events);
         Ok((priority, open.data))
+    }
+
+    /// Removes the texts of labels that have not left the host, once a registry says that they do
+    /// not.
+    fn remove_labels(&mut self) -> io::Result<()> {
+        if !self.has_no_labels && self.context.withholds_labels() {
+            self.context.remove_labels()?;
+            self.classes.values_mut().try_for_each(|class| class.remove_labels(&self.context))?;
+            self.has_no_labels = true;
+        }
+        Ok(())
     }
 
     /// Writes what is gathered to the files, where it outlives this process.
@@ -155,6 +176,7 @@ impl Session {
         priority: u8,
         name: impl FnOnce(&Closed) -> PathBuf,
     ) -> io::Result<Option<Closed>> {
+        self.remove_labels()?;
         let Some(class) = self.classes.get_mut(&priority) else { return Ok(None) };
         let Some(open) = &mut class.open else { return Ok(None) };
         open.flush()?;
@@ -180,7 +202,8 @@ impl Class {
         let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&self.path)?;
         let (written, intervals) = context.copy_to(&mut file)?;
         let (buffer, since) = (Vec::new(), Instant::now());
-        let mut open = Open { file, buffer, written, data: 0, start_ns, since, events: 0, intervals };
+        let mut open =
+            Open { file, buffer, written, data: 0, start_ns, since, events: 0, labels: 0, intervals };
         let mut carried = &self.carried[..];
         while !carried.is_empty() {
             let header = Header::decode(carried, crc32c::crc32c).map_err(io::Error::other)?;
@@ -191,6 +214,34 @@ impl Class {
             carried = rest;
         }
         self.open = Some(open);
+        Ok(())
+    }
+
+    /// Writes the open segment again without the texts of labels.
+    fn remove_labels(&mut self, context: &Context) -> io::Result<()> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        open.flush()?;
+        open.file.seek(SeekFrom::Start(0))?;
+        let path = self.path.with_extension("new");
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
+        let (buffer, written, events, labels) = (Vec::new(), 0, open.events - open.labels, 0);
+        let Open { data, start_ns, since, .. } = *open;
+        let intervals = Intervals::default();
+        let mut new = Open { file, buffer, written, data, start_ns, since, events, labels, intervals };
+        let (mut blocks, mut carry) = (Blocks::new(&open.file), Carry::default());
+        while let Some(piece) = blocks.next()? {
+            let Piece::Block(block) = piece else { continue };
+            let Leaving { header, bytes, is_withheld } = context.leaving(&block);
+            let start = new.len();
+            new.block(&header, &bytes)?;
+            if header.block_type == BlockType::Events && !is_withheld {
+                carry.note(&header, start..new.len());
+            }
+        }
+        drop(blocks);
+        new.flush()?;
+        std::fs::rename(&path, &self.path)?;
+        (self.open, self.carry) = (Some(new), carry);
         Ok(())
     }
 }

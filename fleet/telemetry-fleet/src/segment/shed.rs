@@ -8,10 +8,10 @@ use std::path::Path;
 use telemetry_decode::blocks::{Blocks, Piece};
 use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
 
-use crate::segment::context::RUNTIME_REGISTRY;
 use crate::segment::cutter::Segment;
 use crate::segment::interval::Intervals;
 use crate::segment::name::{Host, SegmentName};
+use crate::segment::text::{Text, own_fingerprint};
 
 /// Writes to `dir` what is left of the segment in `file` without its events: the facts, the labels,
 /// and for each run of events of a lane two parts without events, as `docs/format.md` in the
@@ -24,8 +24,7 @@ use crate::segment::name::{Host, SegmentName};
 pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment, u64)>> {
     let mut blocks = Blocks::new(File::open(file)?);
     let mut left = Vec::new();
-    let mut labels: Vec<_> =
-        telemetry_decode::names::runtime_registry().map(|own| own.fingerprint()).into_iter().collect();
+    let mut labels: Vec<_> = own_fingerprint().into_iter().collect();
     let mut lanes: BTreeMap<(u64, u32, u8), Vec<Run>> = BTreeMap::new();
     let (mut sync, mut session, mut intervals) = (Vec::new(), 0, Intervals::default());
     while let Some(piece) = blocks.next()? {
@@ -39,7 +38,7 @@ pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment,
             // The last one has all that the others say.
             BlockType::Sync => sync = block.bytes.to_vec(),
             block_type => {
-                if block_type == BlockType::Registry && block.payload.starts_with(RUNTIME_REGISTRY) {
+                if block_type == BlockType::Registry && Text::of(&block).is_own() {
                     labels.push(header.registry);
                 } else if block_type == BlockType::Events {
                     intervals.add(&header);
@@ -50,8 +49,10 @@ pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment,
     }
     let (mut start_ns, mut events) = (u64::MAX, 0);
     for run in lanes.values().flatten() {
-        for header in run.parts() {
-            intervals.add(&header);
+        // A run without events only states sums.
+        let parts = if run.end > run.first.before { 2 } else { 1 };
+        for header in &run.parts()[..parts] {
+            intervals.add(header);
             start_ns = start_ns.min(header.base_wall);
             left.extend_from_slice(&header.encode(crc32c::crc32c));
         }

@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use telemetry_fleet::spool::Spool;
 use telemetry_testing::made::{Plan, make};
@@ -128,9 +129,19 @@ fn a_stop_reads_what_was_sent_on_connections_that_wait() {
     let options = [&*unix, "--stop-timeout=120"];
     let daemon = Daemon::start(&mut command(&fleet, collector.port, &options));
     let stream = make(&with_priorities(), &Plan { events: 20, ..Plan::default() }).stream;
+    // A shipper refuses more than 256 programs at a time. So a slow one gets no more than 100 that
+    // wait, and then 40 of each thread while it stops.
+    let (begun, received, stops) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let is_stopping = || stops.load(Ordering::SeqCst);
+    let may_begin = || begun.load(Ordering::SeqCst) < received.load(Ordering::SeqCst) + 100;
     let program = |number: u64| {
-        let mut sent = Vec::new();
+        let (mut sent, mut last) = (Vec::new(), 0..40);
         for turn in 0.. {
+            wait::until("a stream may begin", || may_begin() || is_stopping());
+            begun.fetch_add(1, Ordering::SeqCst);
+            if is_stopping() && last.next().is_none() {
+                return sent;
+            }
             let mut stream = stream.clone();
             renumber(&mut stream, 100_000 * number + turn);
             let write = |mut connection: UnixStream| connection.write_all(&stream);
@@ -145,7 +156,11 @@ fn a_stop_reads_what_was_sent_on_connections_that_wait() {
     let sent = std::thread::scope(|scope| {
         let program = &program;
         let programs = [1, 2, 3].map(|number| scope.spawn(move || program(number)));
-        wait::until("20 streams have come", || daemon.received() > 20 * stream.len() as u64);
+        wait::until("20 streams have come", || {
+            received.store(daemon.received() / stream.len() as u64, Ordering::SeqCst);
+            received.load(Ordering::SeqCst) > 20
+        });
+        stops.store(true, Ordering::SeqCst);
         daemon.stop();
         programs.map(|program| program.join().unwrap()).concat()
     });

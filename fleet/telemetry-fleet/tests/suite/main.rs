@@ -17,5 +17,7 @@ mod s3;
 #[cfg(target_os = "linux")]
 mod secrets;
 mod segments;
+mod sensitive;
 mod ship;
+mod texts;
 mod versions;

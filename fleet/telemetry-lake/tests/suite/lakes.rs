@@ -133,8 +133,23 @@ impl TestLake {
 
     /// Puts a stream into the store in segments of about this many bytes.
     pub(crate) fn ship_cut(&self, host: &str, stream: &[u8], max_len: u64) -> Vec<PathBuf> {
+        self.ship_with(host, stream, |cutter| cutter, max_len)
+    }
+
+    /// Puts a stream into the store with all kinds, as `ship --send-sensitive` does.
+    pub(crate) fn ship_all(&self, host: &str, stream: &[u8]) -> Vec<PathBuf> {
+        self.ship_with(host, stream, |cutter| cutter.send_sensitive(true), 1 << 14)
+    }
+
+    fn ship_with(
+        &self,
+        host: &str,
+        stream: &[u8],
+        how: impl FnOnce(Cutter) -> Cutter,
+        max_len: u64,
+    ) -> Vec<PathBuf> {
         let open = tempfile::tempdir().unwrap();
-        let mut cutter = Cutter::new(open.path(), host.parse().unwrap(), max_len);
+        let mut cutter = how(Cutter::new(open.path(), host.parse().unwrap(), max_len));
         let mut blocks = Blocks::from_slice(stream);
         let mut segments = Vec::new();
         while let Some(piece) = blocks.next().unwrap() {

@@ -23,4 +23,7 @@ mod moto;
 mod rows;
 mod s3;
 mod secrets;
+mod sensitive;
+#[path = "../../../telemetry-fleet/tests/suite/texts.rs"]
+mod texts;
 mod versions;

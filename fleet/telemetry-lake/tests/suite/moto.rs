@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use crate::lakes::{Form, Said, TestLake, said};
 
@@ -49,7 +51,7 @@ host, port = server.get_host_and_port()
 url = f"http://{host}:{port}"
 s3 = boto3.client("s3", endpoint_url=url, region_name="us-east-1", aws_access_key_id="key", aws_secret_access_key="secret")
 s3.create_bucket(Bucket="fleet")
-print(url, flush=True)
+print(url, 0, flush=True)
 def keys(prefix):
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket="fleet", Prefix=prefix):
         yield from [o["Key"] for o in page.get("Contents", [])]
@@ -80,10 +82,31 @@ for line in sys.stdin.buffer:
     sys.stdout.buffer.flush()
 "#;
 
+/// An object's name and its bytes.
+type Object = (String, Vec<u8>);
+
+/// The longest that the server may take for the next object of an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Reads answers until the server ends.
+fn read(mut output: BufReader<ChildStdout>, to: &Sender<Option<Object>>) -> Option<()> {
+    loop {
+        let mut line = String::new();
+        output.read_line(&mut line).ok()?;
+        let (key, len) = line.trim().rsplit_once(' ')?;
+        let mut bytes = vec![0; len.parse().ok()?];
+        output.read_exact(&mut bytes).ok()?;
+        to.send((key != "end").then(|| (key.to_owned(), bytes))).ok()?;
+    }
+}
+
 /// The server, killed when dropped.
 pub(crate) struct Moto {
     child: Child,
-    output: BufReader<ChildStdout>,
+    /// Takes what is written to the server. A thread waits for a server that does not read.
+    asks: Sender<Vec<u8>>,
+    /// The objects of answers. `None` ends one.
+    answers: Receiver<Option<Object>>,
     pub(crate) endpoint: String,
 }
 
@@ -104,31 +127,33 @@ impl Moto {
         let mut command = Command::new(python);
         command.args(["-c", SERVER]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("Python");
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        let mut endpoint = String::new();
-        output.read_line(&mut endpoint).unwrap();
-        assert!(endpoint.starts_with("http://"), "the server has not started: {endpoint}");
-        Some(Moto { child, output, endpoint: endpoint.trim().to_owned() })
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (to, answers) = channel();
+        let mut input = child.stdin.take().unwrap();
+        let (asks, asked) = channel::<Vec<u8>>();
+        // Both end with the server.
+        std::thread::spawn(move || read(output, &to));
+        std::thread::spawn(move || asked.iter().try_for_each(|bytes| input.write_all(&bytes)));
+        let mut moto = Moto { child, asks, answers, endpoint: String::new() };
+        let (endpoint, _) = moto.answer("start").expect("the server has not started");
+        moto.endpoint = endpoint;
+        Some(moto)
+    }
+
+    /// Waits for the next object of an answer. Returns `None` at its end.
+    fn answer(&mut self, what: &str) -> Option<Object> {
+        self.answers.recv_timeout(PATIENCE).unwrap_or_else(|error| {
+            let ended = self.child.try_wait();
+            panic!("moto's server does not answer `{what}`: {error}; it has ended: {ended:?}")
+        })
     }
 
     /// Sends a line and bytes. Returns the objects of the answer.
     pub(crate) fn ask(&mut self, line: &str, bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
-        let input = self.child.stdin.as_mut().unwrap();
-        writeln!(input, "{line}").unwrap();
-        input.write_all(bytes).unwrap();
-        input.flush().unwrap();
-        let mut objects = Vec::new();
-        loop {
-            let mut line = String::new();
-            self.output.read_line(&mut line).unwrap();
-            let (key, len) = line.trim().rsplit_once(' ').unwrap();
-            if key == "end" {
-                return objects;
-            }
-            let mut bytes = vec![0; len.parse().unwrap()];
-            self.output.read_exact(&mut bytes).unwrap();
-            objects.push((key.to_owned(), bytes));
-        }
+        let ask = [line.as_bytes(), b"\n", bytes].concat();
+        // If the server has ended, it does not answer.
+        let _ = self.asks.send(ask);
+        std::iter::from_fn(|| self.answer(line)).collect()
     }
 
     pub(crate) fn put(&mut self, name: &str, bytes: &[u8]) {

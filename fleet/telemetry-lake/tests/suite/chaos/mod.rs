@@ -88,4 +88,5 @@ fn every_schedule_keeps_the_account() {
     let Sums { rows, lost, excluded, exact, .. } = sums;
     assert!(count < 20 || [rows, lost, excluded, exact].iter().all(|sum| *sum > 0), "{sums:?}");
     println!("{count} schedules, {in_moto} of them with moto{moto}; {sums:?}");
+    println!("{}", process::points());
 }

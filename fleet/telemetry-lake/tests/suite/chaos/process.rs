@@ -1,19 +1,48 @@
 //! Processes of a schedule, and how each is started.
 
+use std::collections::BTreeMap;
 use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Nothing that a schedule waits for takes longer. One that hangs must tell its story.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A process that is killed when dropped.
-pub(crate) struct Process(Child);
+/// By point: the processes that were to end there, and those that did.
+static POINTS: Mutex<BTreeMap<String, [u64; 2]>> = Mutex::new(BTreeMap::new());
+
+/// The signal by which a process ends at a point.
+const ABORT: i32 = 6;
+
+fn count(point: &str, which: usize) {
+    let name = point.split_once(':').map_or(point, |(name, _)| name).to_owned();
+    POINTS.lock().unwrap().entry(name).or_default()[which] += 1;
+}
+
+/// Says at which points processes ended, and which points none of them reached.
+pub(crate) fn points() -> String {
+    let points = POINTS.lock().unwrap();
+    let of = |(name, [armed, hit]): (&String, &[u64; 2])| format!("{name} {hit} of {armed}");
+    let never = points.iter().filter(|(_, [_, hit])| *hit == 0).map(|(name, _)| &**name);
+    let never = never.collect::<Vec<_>>().join(", ");
+    let text = points.iter().map(of).collect::<Vec<_>>().join(", ");
+    let never = if never.is_empty() { "none".to_owned() } else { never };
+    format!("ended at points: {text}; points that no process reached in time: {never}")
+}
+
+/// A process that is killed when dropped, and the point at which it is to end.
+pub(crate) struct Process(Child, Option<String>);
 
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
+        let signal = self.0.wait().ok().and_then(|status| status.signal());
+        if let Some(point) = self.1.as_ref().filter(|_| signal == Some(ABORT)) {
+            count(point, 1);
+        }
     }
 }
 
@@ -24,8 +53,9 @@ impl Process {
         command.stdout(log.try_clone().unwrap()).stderr(log);
         if let Some(point) = point {
             command.env("FAILPOINT", point);
+            count(point, 0);
         }
-        Process(command.spawn().unwrap())
+        Process(command.spawn().unwrap(), point.cloned())
     }
 
     pub(crate) fn kill(&mut self) {

@@ -1,0 +1,207 @@
+//! What does not leave the host: kinds with sensitive parameters, as sinks over a network have it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use telemetry_decode::blocks::{Block, Blocks, Piece};
+use telemetry_format::{BlockType, HEADER_LEN, Header};
+
+use crate::segment::text::{Text, own_fingerprint};
+
+/// The kinds of one session that do not leave the host.
+#[derive(Debug)]
+pub(crate) struct Withheld {
+    /// By fingerprint of each registry so far: its kinds, as bits.
+    kinds: HashMap<u64, u64>,
+    /// Whether the texts of labels stay, too.
+    labels: bool,
+}
+
+/// A block as it leaves the host.
+pub(crate) struct Leaving<'a> {
+    pub(crate) header: Header,
+    pub(crate) bytes: Cow<'a, [u8]>,
+    /// True if it states the number of its events in place of them.
+    pub(crate) is_withheld: bool,
+}
+
+impl Withheld {
+    /// Withholds what the registries of a session say.
+    pub(crate) fn new() -> Withheld {
+        Withheld { kinds: own_fingerprint().map(|own| (own, 0)).into_iter().collect(), labels: false }
+    }
+
+    /// Learns from the text of a registry.
+    pub(crate) fn learn(&mut self, registry: u64, text: &[u8]) {
+        // Most registries mark nothing, and are not parsed.
+        let (kinds, labels) = match std::str::from_utf8(text) {
+            Ok(text) if !text.is_empty() && !text.contains("sensitive") => (0, false),
+            Ok(text) => match telemetry_schema::parse_embedded(text) {
+                Ok(parsed) => (parsed.withheld_kinds(), parsed.withholds_labels()),
+                // What it marks is not known.
+                Err(_) => (u64::MAX, true),
+            },
+            Err(_) => (u64::MAX, true),
+        };
+        self.kinds.insert(registry, kinds);
+        self.labels |= labels;
+    }
+
+    /// Returns true if the texts of labels stay on the host.
+    pub(crate) fn withholds_labels(&self) -> bool {
+        self.labels
+    }
+
+    /// Returns a block as it leaves the host. `is_label` says whether it has texts of labels.
+    pub(crate) fn leaving<'a>(&self, block: &Block<'a>, is_label: bool) -> Leaving<'a> {
+        let header = &block.header;
+        let header = match header.block_type {
+            // What its registry would say is not known: it is damaged. So these events are missing.
+            BlockType::Events if !self.kinds.contains_key(&header.registry) => without_events(header),
+            BlockType::Events if self.withholds(header, is_label) => excluded(header),
+            // Its count is that of all events. A count of 0 says nothing.
+            BlockType::Sync if header.before > 0 && self.is_any() => {
+                let mut bytes = block.bytes.to_vec();
+                let header = Header { before: 0, header_len: HEADER_LEN as u16, ..header.clone() };
+                bytes.splice(..usize::from(block.header.header_len), header.encode(crc32c::crc32c));
+                return Leaving { header, bytes: bytes.into(), is_withheld: false };
+            }
+            _ => {
+                let (header, bytes) = (header.clone(), block.bytes.into());
+                return Leaving { header, bytes, is_withheld: false };
+            }
+        };
+        let bytes = header.encode(crc32c::crc32c).to_vec().into();
+        Leaving { header, bytes, is_withheld: true }
+    }
+
+    fn withholds(&self, header: &Header, is_label: bool) -> bool {
+        let kinds = self.kinds.get(&header.registry).copied().unwrap_or_default();
+        is_label && self.labels || kinds >> (header.kind & 63) & 1 != 0
+    }
+
+    fn is_any(&self) -> bool {
+        self.labels || self.kinds.values().any(|kinds| *kinds != 0)
+    }
+}
+
+/// Returns true if a registry in the segment in this file says that something does not leave the
+/// host.
+pub(crate) fn marks_sensitive(segment: &Path) -> io::Result<bool> {
+    let (mut blocks, mut withheld) = (Blocks::new(File::open(segment)?), Withheld::new());
+    while let Some(piece) = blocks.next()? {
+        if let Piece::Block(block) = piece
+            && block.header.block_type == BlockType::Registry
+        {
+            withheld.learn(block.header.registry, Text::of(&block).bytes());
+        }
+    }
+    Ok(withheld.is_any())
+}
+
+/// Returns the header of a part without events that states those of a part, and all before it, as
+/// excluded. It follows from the part alone, so a stream that is cut again gives the same.
+fn excluded(header: &Header) -> Header {
+    let part = without_events(header);
+    let excluded = part.before.saturating_sub(part.lost.sink).max(part.excluded);
+    Header { excluded, ..part }
+}
+
+/// Returns the header of a part without events after those of a part.
+fn without_events(header: &Header) -> Header {
+    Header {
+        before: header.before.saturating_add(header.events.into()),
+        offset: header.offset.saturating_add(header.unpacked_len),
+        header_len: HEADER_LEN as u16,
+        flags: 0,
+        codec: 0,
+        events: 0,
+        payload_len: 0,
+        unpacked_len: 0,
+        payload_crc: 0,
+        ..header.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use telemetry_format::{Loss, codec, flags};
+
+    use super::*;
+
+    fn part(before: u64, events: u32, sink: u64, excluded: u64) -> Header {
+        let lost = Loss { pool: 9, sink, ..Loss::default() };
+        let (payload_len, unpacked_len, codec, flags) = (50, 80, codec::DEFLATE, flags::LAST);
+        let of_block = Header { thread: 3, kind: 5, registry: 7, ..Header::new(BlockType::Events, 1) };
+        Header {
+            before,
+            events,
+            lost,
+            excluded,
+            payload_len,
+            unpacked_len,
+            codec,
+            flags,
+            offset: 20,
+            ..of_block
+        }
+    }
+
+    #[test]
+    fn a_part_without_events_states_all_of_them() {
+        for (header, wanted) in [
+            (part(0, 10, 0, 0), (10, 10)),
+            (part(100, 10, 4, 0), (110, 106)),
+            (part(100, 10, 4, 30), (110, 106)),
+            // Damaged sums.
+            (part(100, 10, 500, 600), (110, 600)),
+            (part(u64::MAX, 10, 0, 0), (u64::MAX, u64::MAX)),
+        ] {
+            let found = excluded(&header);
+            assert_eq!((found.before, found.excluded), wanted);
+            assert_eq!((found.lost, found.offset, found.block_len()), (header.lost, 100, HEADER_LEN as u64));
+            assert_eq!(excluded(&found), found, "the same again");
+        }
+    }
+
+    #[test]
+    fn a_registry_that_cannot_be_read_gives_nothing() {
+        let text = |kinds: &str, sensitive: &str| {
+            format!(
+                r#"
+[registry]
+name = "later"
+version = "1.0.0"
+doc = "Of a later version"
+later = true
+
+[kinds]
+Work = {{ bit = 3, {kinds}doc = "work" }}
+Rest = {{ bit = 4, doc = "rest" }}
+
+[[event]]
+name = "Worked"
+code = 1
+kind = "Work"
+doc = "Someone worked"
+params = [{{ name = "who", sort = "label", {sensitive}doc = "who" }}]
+"#
+            )
+        };
+        for (text, wanted) in [
+            (text("", ""), (0, false)),
+            (text("", "sensitive = \"personal\", "), (1 << 3, true)),
+            (text("network = \"allow\", ", "sensitive = \"personal\", "), (0, false)),
+            ("sensitive =".to_owned(), (u64::MAX, true)),
+            (String::new(), (u64::MAX, true)),
+            ("no registry".to_owned(), (0, false)),
+        ] {
+            let mut withheld = Withheld::new();
+            withheld.learn(7, text.as_bytes());
+            assert_eq!((withheld.kinds[&7], withheld.labels), wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Sensitive data: what does not leave its host is excluded.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use telemetry_lake::lake::Format;
+
+use crate::commit::FORMS;
+use crate::lakes::{Row, TestLake, said};
+use crate::texts::{LABEL, SECRET, SHARED, has, with_texts};
+
+/// All bytes of a lake, and of its segments.
+fn bytes_in(folder: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        bytes.extend(if path.is_dir() { bytes_in(&path) } else { std::fs::read(&path).unwrap() });
+    }
+    bytes
+}
+
+/// The sum of a column of the table `lane`.
+fn sum(lake: &TestLake, column: &str) -> u64 {
+    lake.lanes().values().map(|lane| lane.of(column)).sum()
+}
+
+#[test]
+fn kinds_that_stay_on_their_host_are_excluded() {
+    for form in FORMS {
+        let lake = TestLake::new(form);
+        lake.ship_cut("h1", &with_texts(100), 1 << 20);
+        assert_eq!(lake.commit(), 400);
+        // 200 labels, 200 of `Login`, and 100 of `VisitStart`.
+        assert_eq!(["recorded", "rows", "excluded", "holes"].map(|of| sum(&lake, of)), [900, 400, 500, 0]);
+        let said = lake.run(&["complete"]);
+        let verdict = "complete: all sessions have ended; 500 events are excluded\n";
+        assert_eq!((said.code, said.stdout.as_str()), (Some(0), verdict));
+        let all = bytes_in(lake.path());
+        assert!(!has(&all, SECRET) && !has(&all, LABEL) && has(&all, SHARED));
+    }
+}
+
+/// The same with the program that ships.
+#[test]
+fn the_shipper_withholds_them() {
+    let program = Path::new(env!("CARGO_BIN_EXE_telemetry-lake")).with_file_name("telemetry-fleet");
+    if !program.exists() {
+        return eprintln!("SKIPPED: telemetry-fleet is not built; help: cargo build -p telemetry-fleet");
+    }
+    let lake = TestLake::new(Format::Parquet);
+    let host = tempfile::tempdir().unwrap();
+    std::fs::write(host.path().join("shop.tel"), with_texts(100)).unwrap();
+    let ship = |options: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(["ship", "--host=h1", "--spool=spool", "shop.tel"]).args(options);
+        command.arg(format!("--to=file://{}", lake.path().display())).current_dir(host.path());
+        let said = said(&command.output().unwrap());
+        assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+    };
+    ship(&[]);
+    assert_eq!(lake.commit(), 400);
+    assert_eq!((sum(&lake, "excluded"), has(&bytes_in(lake.path()), SECRET)), (500, false));
+    // What comes later, because it is sent on purpose, is not excluded. Its values are hidden.
+    ship(&["--send-sensitive"]);
+    assert_eq!(lake.commit(), 500);
+    assert_eq!(["recorded", "rows", "excluded", "holes"].map(|of| sum(&lake, of)), [900, 900, 0, 0]);
+    assert_eq!(lake.run(&["complete"]).stdout, "complete: all sessions have ended\n");
+    assert!(!values(&lake).iter().any(|value| value.contains(SECRET)));
+}
+
+/// All values of the tables.
+fn values(lake: &TestLake) -> Vec<String> {
+    lake.tables().into_iter().flat_map(|table| lake.rows(&table)).flat_map(BTreeMap::into_values).collect()
+}
+
+/// What comes anyway has no values in the tables, unless a commit keeps them.
+#[test]
+fn values_are_hidden_unless_a_commit_keeps_them() {
+    for form in FORMS {
+        let lake = TestLake::new(form);
+        let stream = with_texts(0);
+        lake.ship_all("h1", &stream);
+        assert_eq!(lake.commit(), 1000);
+        let all = values(&lake);
+        let has = |all: &[String], text: &str| all.iter().any(|value| value.contains(text));
+        // The second is of a kind that may leave the host, and is sensitive nevertheless.
+        assert!(!has(&all, SECRET) && !has(&all, SHARED));
+        let login = lake.rows("private_Login");
+        assert_eq!(login.len(), 200);
+        let is_hidden = |row: &Row, name: &str| row[name] == "null";
+        assert!(login.iter().all(|row| is_hidden(row, "user") && !is_hidden(row, "number")));
+        assert!(lake.rows("span").iter().any(|row| row["span"] == "Visit [<personal>]"));
+        let interned = lake.rows("telemetry_Intern");
+        assert!(interned.len() == 200 && interned.iter().all(|row| is_hidden(row, "string")));
+        let visit = &lake.rows("shop_VisitStart")[0];
+        let hidden = ["user", "user__bytes", "town", "town__name", "plan", "plan__name"];
+        let hidden: Vec<_> = hidden.into_iter().filter(|name| visit.contains_key(*name)).collect();
+        assert!(hidden.len() > 4 && hidden.iter().all(|name| is_hidden(visit, name)), "{visit:?}");
+        assert!(!is_hidden(visit, "visit") && !is_hidden(visit, "page"), "{visit:?}");
+        // Another host, whose values are kept, in the same tables.
+        lake.ship_all("h2", &stream);
+        let said = lake.run(&["commit", "--show-sensitive"]);
+        assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+        let all = values(&lake);
+        assert!(has(&all, SECRET) && has(&all, LABEL) && has(&all, SHARED));
+        let shown = lake.rows("private_Login").into_iter().filter(|row| row["user"] == SECRET);
+        assert!(shown.map(|row| row["host"].clone()).eq(vec!["h2"; 200]));
+        assert_eq!(sum(&lake, "rows"), 2000);
+    }
+}
+
+/// A batch that was begun goes on as it was begun.
+#[cfg(feature = "failpoints")]
+#[test]
+fn a_batch_that_was_killed_goes_on_as_it_was_begun() {
+    let lake = TestLake::new(Format::Delta);
+    lake.ship_all("h1", &with_texts(0));
+    let killed = lake.command(&["commit", "--show-sensitive"]).env("FAILPOINT", "files:1").output();
+    assert_eq!(killed.unwrap().status.code(), None);
+    assert_eq!(lake.commit(), 1000);
+    assert!(values(&lake).iter().any(|value| value == SECRET));
+}
