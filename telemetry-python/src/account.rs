@@ -16,7 +16,7 @@ pub(crate) fn completeness<'py>(
     descriptors: Vec<i32>,
     threads: Option<NonZeroUsize>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let input = reader(&open(&descriptors)?, None)?.order(Order::Stream);
+    let input = reader(&open(&descriptors)?, None, false)?.order(Order::Stream);
     let read = || {
         let mut events = input.events()?;
         read_all(&mut events, threads)?;

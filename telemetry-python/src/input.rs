@@ -34,10 +34,14 @@ fn duplicate(_: i32) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "descriptors of files, which this system does not have"))
 }
 
-/// Returns a reader of open files as one stream.
-pub(crate) fn reader(files: &[File], registry: Option<&str>) -> PyResult<Reader<'static>> {
+/// Returns a reader of open files as one stream. It hides sensitive values, unless they are shown.
+pub(crate) fn reader(
+    files: &[File],
+    registry: Option<&str>,
+    shows_sensitive: bool,
+) -> PyResult<Reader<'static>> {
     let files = files.iter().map(|file| file.try_clone().map(Input::File)).collect::<io::Result<_>>()?;
-    let reader = Reader::from_inputs(files).map_err(|error| raised(&error))?;
+    let reader = Reader::from_inputs(files).map_err(|error| raised(&error))?.hide_sensitive(!shows_sensitive);
     let Some(text) = registry else { return Ok(reader) };
     let registry = telemetry_schema::parse_embedded(text).map_err(|invalid| {
         let first = invalid.diagnostics.first().map_or("it is empty", |first| &first.message);

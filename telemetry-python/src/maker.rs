@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use telemetry_decode::{Event, Value};
@@ -60,6 +59,8 @@ enum Convert {
     Label,
     /// An enum or flags: a function of Python, and its results by number.
     Named(Py<PyAny>, HashMap<i128, Py<PyAny>>),
+    /// All values are hidden: what stands for them.
+    Hidden(Py<PyAny>),
 }
 
 impl Maker {
@@ -104,7 +105,10 @@ impl Maker {
         for (slot, convert) in &mut form.params {
             // A parameter that the stream's version does not have is none.
             let value = match values.next() {
-                Some(value) => object_of(py, value, convert, labels)?,
+                Some(value) => match convert {
+                    Convert::Hidden(object) => object.bind(py).clone(),
+                    convert => object_of(py, value, convert, labels)?,
+                },
                 None => py.None().into_bound(py),
             };
             slot.set(&object, &value)?;
@@ -152,7 +156,7 @@ impl Maker {
 
 impl Form {
     /// Takes a class, and a list of the names of its slots, each with the word `label`, a function
-    /// of enums or flags, or none.
+    /// of enums or flags, or none. Another text stands for values that are hidden.
     fn new(form: &Bound<'_, PyAny>) -> PyResult<Form> {
         let form = form.cast::<PyTuple>()?;
         let class = form.get_item(0)?.cast_into::<PyType>()?;
@@ -166,7 +170,7 @@ impl Form {
             } else if convert.cast::<PyString>()?.to_cow()? == "label" {
                 Convert::Label
             } else {
-                return Err(PyTypeError::new_err(format!("found {convert}, expected `label`")));
+                Convert::Hidden(convert.unbind())
             };
             params.push((Slot::new(&class, &name)?, convert));
         }

@@ -21,7 +21,7 @@ const PATIENCE: u32 = 1 << 16;
 /// `forms_of` is called with the fingerprint of a registry. It returns, by the code of each wanted
 /// event, its class and its slots. `lane_of` is called with a session's id, a thread, a fingerprint
 /// and the bit of a kind. It returns the lane of events. A condition selects events by their
-/// values.
+/// values. What is hidden has an object of Python for all values.
 #[pyclass(module = "telemetry_events._native")]
 pub(crate) struct Objects {
     /// Python may use this on any thread.
@@ -43,6 +43,7 @@ impl Objects {
         forms_of: Py<PyAny>,
         lane_of: Py<PyAny>,
         condition: Option<&str>,
+        shows_sensitive: bool,
     ) -> PyResult<Objects> {
         let order = match order {
             "time" => Order::Time,
@@ -54,7 +55,7 @@ impl Objects {
             }
         };
         let filter = with_condition(Filter::default(), condition)?;
-        let input = reader(&open(&descriptors)?, registry)?.order(order).filter(filter);
+        let input = reader(&open(&descriptors)?, registry, shows_sensitive)?.order(order).filter(filter);
         let mut events = input.events().map_err(|error| raised(&error))?;
         events.decode_ahead(number_of(threads));
         Ok(Objects { events: Mutex::new(events), maker: Maker::new(forms_of, lane_of), others: 0 })

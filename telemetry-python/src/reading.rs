@@ -61,6 +61,7 @@ impl Reading {
         tables: &[Arc<Table>],
         condition: Option<&str>,
         threads: Option<NonZeroUsize>,
+        shows_sensitive: bool,
     ) -> PyResult<Reading> {
         let wanted: HashSet<String> = tables.iter().map(|table| table.name.clone()).collect();
         let wants = |names: &[&str]| names.iter().any(|name| wanted.contains(*name));
@@ -70,7 +71,8 @@ impl Reading {
         let (messages, spans, counters) = (wants(&["message"]), wants(&["span"]), wants(&["counter_value"]));
         let is_by_time = !names.is_empty() || messages || spans || counters;
         let is_read = is_by_time || wants(&ACCOUNTS);
-        let (mut input, mut filter) = (reader(files, None)?, with_condition(Filter::default(), condition)?);
+        let mut input = reader(files, None, shows_sensitive)?;
+        let mut filter = with_condition(Filter::default(), condition)?;
         if !is_by_time {
             input = input.order(Order::Stream);
         } else if !messages && !spans && !counters && !wants(&ACCOUNTS) {
@@ -84,7 +86,7 @@ impl Reading {
         let spans = spans.then(|| (Spans::new(&events.gaps()), events.damages()));
         let messages = messages.then(Messages::default);
         let counters = counters.then(CounterValues::default);
-        let blocks = if wants(&["block"]) { Some(reader(files, None)?) } else { None };
+        let blocks = if wants(&["block"]) { Some(reader(files, None, shows_sensitive)?) } else { None };
         let (next, ready) = (Step::Facts, VecDeque::new());
         Ok(Reading {
             events,

@@ -13,6 +13,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use telemetry_columns::{Tables, schema};
+use telemetry_decode::Order;
 
 use crate::account;
 use crate::input::{open, raised, reader};
@@ -41,6 +42,7 @@ struct Stream {
     incomplete: Option<Py<PyAny>>,
     failure: LastFailure,
     threads: Option<NonZeroUsize>,
+    shows_sensitive: bool,
 }
 
 /// Returns the tables of open files by name: one for each event type of their registries, and the
@@ -51,15 +53,22 @@ pub(crate) fn tables(
     descriptors: Vec<i32>,
     incomplete: Option<Py<PyAny>>,
     threads: Option<NonZeroUsize>,
+    shows_sensitive: bool,
 ) -> PyResult<Vec<(String, Table)>> {
     let files = Arc::new(open(&descriptors)?);
-    let input = reader(&files, None)?;
-    let index = py.detach(|| input.index()).map_err(|error| raised(&error))?;
-    let tables = Tables::of(&index.registries);
+    let input = reader(&files, None, shows_sensitive)?;
+    // The headers of blocks alone would give the registries with nothing hidden.
+    let events = py.detach(|| input.order(Order::Stream).events()).map_err(|error| raised(&error))?;
+    let tables = Tables::of(events.registries());
     let of = |table: Arc<telemetry_columns::Table>| {
         let incomplete = incomplete.as_ref().map(|function| function.clone_ref(py));
-        let content =
-            Stream { files: Arc::clone(&files), incomplete, failure: LastFailure::default(), threads };
+        let content = Stream {
+            files: Arc::clone(&files),
+            incomplete,
+            failure: LastFailure::default(),
+            threads,
+            shows_sensitive,
+        };
         (table.name.clone(), Table { schema: schema(&table), table, content: Content::Stream(content) })
     };
     Ok(tables.iter().cloned().chain(Tables::sides()).map(of).collect())
@@ -79,11 +88,11 @@ impl Table {
         &self.table
     }
 
-    /// Returns the files of the stream, and the number of threads that read it, unless the table is
-    /// in memory.
-    pub(crate) fn stream(&self) -> Option<(&Arc<Vec<File>>, Option<NonZeroUsize>)> {
+    /// Returns the files of the stream, the number of threads that read it, and whether they show
+    /// sensitive values, unless the table is in memory.
+    pub(crate) fn stream(&self) -> Option<(&Arc<Vec<File>>, Option<NonZeroUsize>, bool)> {
         match &self.content {
-            Content::Stream(stream) => Some((&stream.files, stream.threads)),
+            Content::Stream(stream) => Some((&stream.files, stream.threads, stream.shows_sensitive)),
             Content::Memory(_) => None,
         }
     }
@@ -170,10 +179,10 @@ impl Table {
             Content::Memory(rows) => {
                 Box::new(RecordBatchIterator::new(rows.clone().into_iter().map(Ok), schema))
             }
-            Content::Stream(Stream { files, incomplete, failure, threads }) => {
+            Content::Stream(Stream { files, incomplete, failure, threads, shows_sensitive }) => {
                 *failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 let tables = std::slice::from_ref(&self.table);
-                let reading = py.detach(|| Reading::new(files, tables, None, *threads))?;
+                let reading = py.detach(|| Reading::new(files, tables, None, *threads, *shows_sensitive))?;
                 Box::new(Rows::new(reading, schema, incomplete.is_some(), Arc::clone(failure)))
             }
         };

@@ -83,12 +83,12 @@ def test_a_function_that_fails_gives_its_error(streams, monkeypatch):
         def fails(*_):
             raise KeyError("no lane")
 
-        events = native._compiled_module().Objects([], "time", None, None, fails, fails, None)
+        events = native._compiled_module().Objects([], "time", None, None, fails, fails, None, False)
         assert events.batch(10) == []
         with pytest.raises(ValueError, match="found the order `none`"):
-            native._compiled_module().Objects([], "none", None, None, fails, fails, None)
+            native._compiled_module().Objects([], "none", None, None, fails, fails, None, False)
         with pytest.raises(OSError):
-            native._compiled_module().Objects([-1], "time", None, None, fails, fails, None)
+            native._compiled_module().Objects([-1], "time", None, None, fails, fails, None, False)
         reader.close()
 
 

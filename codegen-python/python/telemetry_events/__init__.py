@@ -15,6 +15,7 @@ project describes all of it.
 from .accounts import Completeness, IncompleteWarning, Lane
 from .base import StreamError, VersionError
 from .descriptions import EventDesc, EventParam, KindDesc
+from .hidden import HiddenValue
 from .inputs import NotAStream
 from .reader import Reader
 from .registries import Registry
@@ -25,6 +26,7 @@ __all__ = [
     "Completeness",
     "EventDesc",
     "EventParam",
+    "HiddenValue",
     "IncompleteWarning",
     "Info",
     "KindDesc",

@@ -13,6 +13,7 @@ class Objects:
         forms_of: Callable[[int], object],
         lane_of: Callable[[int, int, int, int], object],
         condition: Optional[str],
+        shows_sensitive: bool,
     ) -> None: ...
     def batch(self, most: int) -> list[object]: ...
     def completeness(self) -> dict[str, object]: ...
@@ -47,4 +48,5 @@ def tables(
     descriptors: list[int],
     incomplete: Optional[Callable[[dict[str, object]], BaseException]],
     threads: Optional[int],
+    shows_sensitive: bool,
 ) -> list[tuple[str, Table]]: ...

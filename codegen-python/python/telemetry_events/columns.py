@@ -5,6 +5,7 @@ import typing as _t
 from .arrays import _apart, _empty, _sums
 from .encoded import _Run
 from .events import _RANGE
+from .hidden import HiddenValue
 from .modules import _Module
 from .parts import _BATCH, _Part, _Parts
 from .pieces import _Piece
@@ -94,10 +95,17 @@ class _Columns:
                 _sums(np, next(values), limits, ticks, base)
             else:
                 ticks[:] = time.take(rows)
-            for param, value in zip(event.params, values):
+            hidden = self.reader._hidden.get(run.registry, {}).get(event.code, {})
+            for index, (param, value) in enumerate(zip(event.params, values)):
                 packing = registry._repr(param.sort)
                 elements = (param.count,) if param.count else ()
-                out = self.out(into, param.name + "'", _DTYPES.get(packing, "O"), elements, count)
+                dtype = _DTYPES.get(packing, "O")
+                if index in hidden:
+                    self.out(into, param.name + "'", "O", (), count).fill(hidden[index])
+                    # The values are still checked.
+                    out = _empty(np, (count, *elements), dtype)
+                else:
+                    out = self.out(into, param.name + "'", dtype, elements, count)
                 if not self.column(packing, param.rotation, value, limits, out, piece.data):
                     return False
             done.append((event.code if is_known else -1, into, np.diff(limits).tolist()))
@@ -206,6 +214,10 @@ class _Columns:
 
     def array(self, registry: Registry, param: _Param, values: list[_t.Any]) -> _t.Any:
         packing = registry._repr(param.sort)
+        if isinstance(values[0], HiddenValue):
+            hidden = self.np.empty(len(values), object)
+            hidden.fill(values[0])
+            return hidden
         if packing in _DTYPES and 0 <= param.count <= _MOST_ELEMENTS:
             return self.np.array(values, _DTYPES[packing])
         out = self.np.empty(len(values), object)

@@ -11,6 +11,7 @@ import typing as _t
 
 from .base import VersionError
 from .descriptions import _flags_text
+from .hidden import HiddenValue
 from .inputs import NotAStream
 from .modules import _Module
 from .reader import Reader
@@ -22,6 +23,8 @@ from .sessions import LabelRef
 
 def _cnv(value: object) -> bytes:
     """Returns a value as the MPS's `mpseventcnv` prints it."""
+    if isinstance(value, HiddenValue):
+        return b"0"
     if isinstance(value, int):
         return b"%X" % value if value >= 0 else b"-%X" % -value
     if isinstance(value, float):
@@ -54,6 +57,8 @@ def _shown(value: object, sort: str) -> str:
         return f"{value:#x}"
     if isinstance(value, LabelRef) and value.text is not None:
         return ascii(value.text) if not value.text.isprintable() else value.text
+    if isinstance(value, HiddenValue):
+        return str(value)
     if isinstance(value, str):
         return repr(value) if value.isprintable() else ascii(value)
     return repr(value) if not isinstance(value, LabelRef) else str(value)
@@ -86,6 +91,7 @@ def _main(module: _Module, arguments: _t.Optional[_t.Sequence[str]]) -> int:
     parser.add_argument("--cnv", action="store_true", help="the text of mpseventcnv, in the stream's order")
     parser.add_argument("--order", choices=("time", "stream"), help="the order of events [default: time]")
     parser.add_argument("--strict", action="store_true", help="refuse streams whose events have another form")
+    parser.add_argument("--show-sensitive", action="store_true", help="show the values of sensitive parameters")
     options = parser.parse_args(arguments)
     order = options.order or ("stream" if options.cnv else "time")
     line = _cnv_line if options.cnv else _print_line
@@ -93,7 +99,9 @@ def _main(module: _Module, arguments: _t.Optional[_t.Sequence[str]]) -> int:
     names = {code: [_attribute(param.name) for param in one.DESC.params] for code, one in classes}
     out = _sys.stdout.buffer
     try:
-        reader: Reader[_t.Any] = Reader(module, options.files, order, options.strict, "ignore")
+        reader: Reader[_t.Any] = Reader(
+            module, options.files, order, options.strict, "ignore", show_sensitive=options.show_sensitive
+        )
         for event in reader:
             out.write(line(event, names[event.DESC.code]))
         out.flush()

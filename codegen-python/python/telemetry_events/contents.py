@@ -12,6 +12,7 @@ from .blocks import (
     _EVENTS,
     _HEADER_LEN,
     _Header,
+    _LAST,
     _Loss,
     _MAX_LISTED,
     _REGISTRY,
@@ -21,6 +22,7 @@ from .blocks import (
     _header,
     _unpacked,
 )
+from .hidden import _Hiding
 from .inputs import _Files, _Input
 from .modules import _Module
 from .own_registry import _RUNTIME_NAME, _RUNTIME_TOML
@@ -49,8 +51,10 @@ class _Contents:
         self._texts = _Texts()
         #: Fingerprints of the registries that were found in the stream.
         self._found: set[int] = set()
+        self._hiding = _Hiding()
         own = module.registry()
         self.registries[own.fingerprint] = own
+        self._hiding.take(own.fingerprint, own)
 
     def _scan(self) -> list[_Block]:
         """Reads all headers, and all payloads but those of events."""
@@ -115,9 +119,13 @@ class _Contents:
     def _take(self, at: int, header: _Header, payload: bytes) -> None:
         """Reads a block that has no events."""
         self._report.blocks += 1
+        if header.block_type != _SESSION:
+            self._hiding.cut()
         unpacked = _unpacked(header, payload)
         if isinstance(unpacked, str):
             self._session(header)
+            if header.block_type == _SESSION:
+                self._hiding.session_block(header.session, True, b"")
             self._not_understood(at, header, True, unpacked)
             return
         header, payload = unpacked
@@ -143,6 +151,7 @@ class _Contents:
 
     def _session_block(self, at: int, header: _Header, payload: bytes) -> None:
         session = self._session(header)
+        self._hiding.session_block(header.session, header.flags & _LAST != 0, payload)
         text, is_whole = self._texts.take(at, header, payload)
         if text is None or session.declared and session.facts and not (is_whole and not session._whole):
             return
@@ -161,10 +170,10 @@ class _Contents:
     def _registry_block(self, at: int, header: _Header, payload: bytes) -> None:
         self._session(header)
         # The stream's registry replaces the module's: units are not in the fingerprint.
-        if header.registry in self._found:
-            return
+        is_known = header.registry in self._found
         text, is_whole = self._texts.take(at, header, payload)
-        if text is None:
+        # Another program may have marked more parameters as sensitive.
+        if text is None or is_known and text == self._hiding.texts.get(header.registry):
             return
         try:
             decoded = text.decode("utf-8")
@@ -172,20 +181,24 @@ class _Contents:
             own = self._module
             registry = own.registry() if decoded and decoded == own.text else Registry(decoded)
         except _b.UnicodeDecodeError:
-            self._not_understood(at, header, is_whole, "not UTF-8")
+            self._not_understood(at, header, is_whole, None if is_known else "not UTF-8")
         except (StreamError, _b.RecursionError) as error:
-            self._not_understood(at, header, is_whole, str(error))
+            self._not_understood(at, header, is_whole, None if is_known else str(error))
         else:
             found = registry.fingerprint
             if found == header.registry:
                 self._texts.forget(header)
+                self._hiding.take(found, registry)
+                self._hiding.texts[found] = text
+                if is_known:
+                    return
                 self._found.add(found)
                 # It may be older than the marks of its registry.
                 registry._take_names(self._module.registry())
                 if registry.name == _RUNTIME_NAME:
                     registry._take_names(Registry(_RUNTIME_TOML))
                 self.registries[found] = registry
-            else:
+            elif not is_known:
                 why = f"a text of fingerprint {found:016x}, expected {header.registry:016x}"
                 self._not_understood(at, header, is_whole, why)
 

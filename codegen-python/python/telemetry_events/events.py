@@ -9,6 +9,7 @@ import typing as _t
 
 from .accounts import Lane
 from .base import _MAX
+from .hidden import _Hidden
 from .modules import _Module
 from .registries import Registry, _Form
 
@@ -205,7 +206,7 @@ class _Source:
 
 
 def _decoder(
-    registry: Registry, bit: int, same: dict[int, _Form], module: _t.Optional[_Module]
+    registry: Registry, bit: int, same: dict[int, _Form], module: _t.Optional[_Module], hidden: _Hidden
 ) -> tuple[_Decode, int]:
     """Returns a function that reads events of a kind, and the number of delta slots of its lanes.
 
@@ -218,7 +219,7 @@ def _decoder(
 
     It returns the place and the time after the events, and their number. It also returns the number
     of those that the module does not have, and why it stopped early. Without a module the events
-    are tuples of code, time and parameters.
+    are tuples of code, time and parameters, of which none is hidden.
     """
     source = _Source()
     names: dict[str, object] = dict(
@@ -261,7 +262,11 @@ def _decoder(
         attributes = module.attributes[code]
         for index, param in enumerate(mine.params):
             value = values[index] if index < len(values) else "None"
-            if index < len(values) and (param.sort == "label" or param.sort in module.types):
+            shown = hidden.get(code, {}).get(index)
+            if index < len(values) and shown is not None:
+                value = f"H{code}_{index}"
+                names[value] = shown
+            elif index < len(values) and (param.sort == "label" or param.sort in module.types):
                 call = "label" if param.sort == "label" else f"T{numbers[param.sort]}"
                 if param.sort != "label":
                     names[call] = module.types[param.sort]

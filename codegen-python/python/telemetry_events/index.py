@@ -178,10 +178,11 @@ class _ColumnsReader(Reader[_t.Any]):
         inputs: _t.Union[_Files, _t.Sequence[_Input]],
         strict: bool,
         incomplete: str,
+        show_sensitive: bool,
     ) -> None:
         self.np = np
         self.index: _t.Optional[_Index] = None
-        super().__init__(module, inputs, "stream", strict, incomplete)
+        super().__init__(module, inputs, "stream", strict, incomplete, show_sensitive=show_sensitive)
 
     def _scan(self) -> list[_Block]:
         index = _index_of(self.np, self._files)

@@ -7,6 +7,7 @@ from .arrays import _nanoseconds, _repeated
 from .base import _MAX_NS
 from .columns import _Columns, _DTYPES
 from .descriptions import _name_of_number
+from .hidden import HiddenValue
 from .registries import _Param, _attribute
 
 # --- The columns of an event type by time, and the columns of names.
@@ -59,6 +60,9 @@ def _joined(found: _Columns, code: int) -> dict[str, _t.Any]:
     for param in params:
         arrays = [piece.columns.get(param.name + "'") for piece in pieces]
         arrays = [None if array is None else array[: piece.used] for array, piece in zip(arrays, pieces)]
+        # Some of the streams may hide what others show.
+        if len({array.ndim for array in arrays if array is not None}) > 1:
+            arrays = [None if array is None else _by_row(np, array) for array in arrays]
         if not any(array is None for array in arrays):
             columns[_attribute(param.name)] = _whole(np, arrays)[order]
             _add_names(found, columns, param, taken)
@@ -111,7 +115,8 @@ def _names_of(np: _t.Any, numbers: _t.Any, name_of: _t.Callable[[int], _t.Option
         out = np.empty(len(numbers), object)
         for row, elements in enumerate(numbers):
             # A row without the parameter has a zero.
-            out[row] = _names_of(np, np.asarray(elements), name_of)
+            is_hidden = isinstance(elements, HiddenValue)
+            out[row] = elements if is_hidden else _names_of(np, np.asarray(elements), name_of)[()]
         return out
     flat = numbers.reshape(-1)
     least, most = (int(flat.min()), int(flat.max())) if len(flat) else (0, 0)
@@ -127,6 +132,14 @@ def _names_of(np: _t.Any, numbers: _t.Any, name_of: _t.Callable[[int], _t.Option
         table = np.empty(len(used), object)
         table[:] = [name_of(number) for number in used.tolist()]
     return table.take(places).reshape(numbers.shape)
+
+
+def _by_row(np: _t.Any, values: _t.Any) -> _t.Any:
+    """Returns an array of the rows of an array."""
+    rows = np.empty(len(values), object)
+    for row, value in enumerate(values):
+        rows[row] = value
+    return rows
 
 
 def _whole(np: _t.Any, arrays: list[_t.Any]) -> _t.Any:

@@ -244,12 +244,13 @@ def _columns(
     inputs: _t.Union[_Files, _t.Sequence[_Input]],
     strict: bool,
     incomplete: str,
+    show_sensitive: bool,
 ) -> dict[str, dict[str, _t.Any]]:
     try:
         np: _t.Any = _importlib.import_module("numpy")
     except _b.ImportError as error:
         raise _b.ImportError("columns need NumPy: pip install numpy; `read` does without") from error
-    reader = _ColumnsReader(np, module, inputs, strict, incomplete)
+    reader = _ColumnsReader(np, module, inputs, strict, incomplete, show_sensitive)
     load = _Load(np, reader, module)
     if reader.index is None:
         load.blocks(reader._blocks)

@@ -17,7 +17,7 @@ from .sessions import Session
 # --- The compiled reader, where it is installed.
 
 # The interface of the compiled module that these files use.
-_INTERFACE = 4
+_INTERFACE = 5
 # Events that are made at once: few enough to stay in the cache.
 _AT_A_TIME = 512
 
@@ -81,7 +81,9 @@ class _Native:
         self.parts = parts
         own = parts._module
         text = own.text if own.name else None
-        self.read = compiled.Objects(opened.descriptors, order, threads, text, self.forms, self.lane, where)
+        self.read = compiled.Objects(
+            opened.descriptors, order, threads, text, self.forms, self.lane, where, parts._shows_sensitive
+        )
 
     def forms(self, fingerprint: int) -> dict[int, tuple[type, list[tuple[str, object]]]]:
         """Returns the classes of a registry's events, and their slots."""
@@ -90,7 +92,12 @@ class _Native:
         forms: dict[int, _Form] = parts._forms(fingerprint)
         found: dict[int, tuple[type, list[tuple[str, object]]]] = {}
         for code, form in forms.items():
-            converts = ["label" if param.sort == "label" else module.types.get(param.sort) for param in form.params]
+            # What is hidden has an object for all of its values.
+            hidden = parts._hidden.get(fingerprint, {}).get(code, {})
+            converts = [
+                hidden.get(index, "label" if param.sort == "label" else module.types.get(param.sort))
+                for index, param in enumerate(form.params)
+            ]
             found[code] = module.classes[code], list(zip(module.attributes[code], converts))
         return found
 

@@ -7,6 +7,7 @@ from .blocks import _Damage, _Header, _LAST, _MAX_LISTED, _unpacked, _wrong_payl
 from .contents import _Contents
 from .descriptions import KindDesc
 from .events import _Decode, _PADDING, _decoder, _indexed
+from .hidden import _Hidden
 from .inputs import _Files, _Input
 from .modules import _Module
 from .registries import _Form
@@ -42,9 +43,20 @@ class _Part:
 class _Parts(_Contents):
     """Reads the events of blocks, which may be in parts."""
 
-    def __init__(self, module: _Module, inputs: _t.Union[_Files, _t.Sequence[_Input]], strict: bool) -> None:
+    def __init__(
+        self,
+        module: _Module,
+        inputs: _t.Union[_Files, _t.Sequence[_Input]],
+        strict: bool,
+        shows_sensitive: bool,
+    ) -> None:
         super().__init__(module, inputs)
+        self._shows_sensitive = shows_sensitive
         self._strict = strict
+        #: By the fingerprint of a registry: the parameters that are hidden, and those by which
+        #: names are not read.
+        self._hidden: dict[int, _Hidden] = {}
+        self._hidden_names: dict[int, _Hidden] = {}
         #: Events skipped so far: of other registries, unknown to this module, or of another form.
         self.others = 0
         #: Events that a registry of the stream has in another form.
@@ -143,7 +155,8 @@ class _Parts(_Contents):
             registry = self.registries[fingerprint]
             same = self._forms(fingerprint)
             module = self._module_for(fingerprint)
-            decoder = self._decoders[fingerprint, kind] = _decoder(registry, kind, same, module)
+            hidden = self._hidden.get(fingerprint, {})
+            decoder = self._decoders[fingerprint, kind] = _decoder(registry, kind, same, module, hidden)
         return decoder
 
     def _module_for(self, fingerprint: int) -> _Module:
@@ -227,21 +240,29 @@ class _Parts(_Contents):
             header, payload = unpacked
             registry = self.registries[header.registry]
             decode, count = self._decoders.setdefault(
-                (~header.registry, header.kind), _decoder(registry, header.kind, {}, None)
+                (~header.registry, header.kind), _decoder(registry, header.kind, {}, None, {})
             )
             if header.offset == 0:
                 time, slots = header.base_ticks, [0] * count
             elif before != (state, header.seq, header.offset):
                 continue
             before = state, header.seq, header.offset + header.payload_len
+            hidden = self._hidden_names.get(header.registry, {})
             found: list[_t.Any] = []
             padded = payload + _PADDING
             _, time, _, _, _ = decode(padded, padded, 0, header.events, time, slots, None, int, found)
             for number, (code, ticks, *values) in enumerate(found, header.before):
                 place = header.thread, header.registry, header.kind, number
                 for mark in registry._marks[code]:
+                    if mark.of in hidden.get(code, ()) or mark.by in hidden.get(code, ()):
+                        continue
                     said = mark, registry._separate_names, ticks, place, values[mark.of], values[mark.by]
                     self._name_room = state.session._note(*said, self._name_room)
+
+    def _hide(self) -> None:
+        """Hides the values of sensitive parameters, after all headers were read."""
+        if not self._shows_sensitive and not self._hiding.is_over(self._by_id):
+            self._hidden, self._hidden_names = self._hiding.hidden(self.registries)
 
     def _has_names(self, header: _Header) -> bool:
         registry = self.registries.get(header.registry)

@@ -35,17 +35,19 @@ class Reader(_Parts, _t.Generic[_E]):
         incomplete: str,
         where: _t.Optional[str] = None,
         threads: _t.Optional[int] = None,
+        show_sensitive: bool = False,
     ) -> None:
         if order not in ("time", "stream"):
             raise _b.ValueError(f"order is {order!r}, expected 'time' or 'stream'")
         self._set_incomplete(incomplete)
         self._threads = _number_of_threads(threads)
-        super().__init__(module, inputs, strict)
+        super().__init__(module, inputs, strict, show_sensitive)
         self._is_done = False
         try:
             if self._files.names and self._files.length == 0:
                 raise _not_a_stream(self._files.names[0], b"")
             self._blocks = self._scan()
+            self._hide()
             if strict:
                 for fingerprint in sorted(self._found):
                     self._forms(fingerprint)

@@ -67,12 +67,19 @@ class _Param:
     since: _t.Optional[_Version]
     #: The space of its numbers, if that is given.
     numbers: _t.Optional[str] = None
+    #: 0 if it is not sensitive, 1 if it is personal, 2 if it is secret.
+    strictness: int = 0
     doc: str = ""
 
     @property
     def number_space(self) -> str:
         """Numbers of parameters with one space stand for the same strings."""
         return self.numbers or self.name
+
+    @property
+    def has_numbers(self) -> bool:
+        """Returns whether its values can be numbers of strings."""
+        return _NAMED.get(self.sort) == "number"
 
     @property
     def sort_text(self) -> str:
@@ -259,7 +266,11 @@ class Registry:
         unit = _text(param.get("unit", ""), "the unit")
         space = param.get("numbers")
         numbered = space if isinstance(space, str) else None
-        return _Param(name, sort, count, most, align, unit, names, since, numbered, _doc(param))
+        sensitive = param.get("sensitive")
+        strictness = 0 if sensitive is None else 1 if sensitive == "personal" else 2
+        return _Param(
+            name, sort, count, most, align, unit, names, since, numbered, strictness, _doc(param)
+        )
 
     def _mark(self) -> None:
         """Finds the marks `names`, by code. Unknown marks are ignored."""

@@ -21,7 +21,12 @@ from .sessions import Session
 # --- Streams without a generated module: the registry of a stream has all that is needed.
 
 
-def open(*inputs: _Input, incomplete: str = "warn", threads: _t.Optional[int] = None) -> Stream:
+def open(
+    *inputs: _Input,
+    incomplete: str = "warn",
+    threads: _t.Optional[int] = None,
+    show_sensitive: bool = False,
+) -> Stream:
     """Opens a stream. Several inputs are read as one. They are paths, `-` or bytes.
 
     An input that is not a stream raises `NotAStream`. A stream that is damaged or lacks events warns
@@ -30,8 +35,11 @@ def open(*inputs: _Input, incomplete: str = "warn", threads: _t.Optional[int] = 
 
     The compiled package reads on this many threads, by default one for each core. Pure Python
     always reads on one. The results are the same.
+
+    In place of the values of sensitive parameters there is a `HiddenValue`. With `show_sensitive`
+    there are the values.
     """
-    return Stream(inputs, incomplete, threads)
+    return Stream(inputs, incomplete, threads, show_sensitive)
 
 
 @_dataclasses.dataclass(frozen=True)
@@ -115,12 +123,17 @@ class Stream:
     """A stream that is open. Each call of `events` reads it again."""
 
     def __init__(
-        self, inputs: _t.Sequence[_Input], incomplete: str, threads: _t.Optional[int] = None
+        self,
+        inputs: _t.Sequence[_Input],
+        incomplete: str,
+        threads: _t.Optional[int] = None,
+        show_sensitive: bool = False,
     ) -> None:
         if not inputs:
             raise _b.TypeError("no input, expected at least one path, `-` or bytes")
         self._incomplete = incomplete
         self._threads = _number_of_threads(threads)
+        self._shows_sensitive = show_sensitive
         self._verdict: _t.Optional[Completeness] = None
         self._columns: dict[int, dict[str, dict[str, _t.Any]]] = {}
         self._last: _t.Optional[_AnyReader] = None
@@ -180,7 +193,9 @@ class Stream:
             raise _b.ValueError(f"several registries have an event `{name}`, expected {options}")
         known = self._columns.get(latest)
         if known is None:
-            known = _columns(self._modules[latest], self._files, False, self._incomplete)
+            known = _columns(
+                self._modules[latest], self._files, False, self._incomplete, self._shows_sensitive
+            )
             self._columns[latest] = known
         event = name.rpartition(":")[2]
         return known.get(event, {})
@@ -212,7 +227,9 @@ class Stream:
             opened = _Opened(self._files)
             try:
                 incomplete = exception if self._incomplete == "error" else None
-                self._tables = dict(compiled.tables(opened.descriptors, incomplete, self._threads))
+                self._tables = dict(
+                    compiled.tables(opened.descriptors, incomplete, self._threads, self._shows_sensitive)
+                )
             finally:
                 opened.close()
         return dict(self._tables)
@@ -300,7 +317,9 @@ class Stream:
         incomplete: str,
         where: _t.Optional[str] = None,
     ) -> _AnyReader:
-        return _AnyReader(self._files, chosen, order, incomplete, where, self._threads)
+        return _AnyReader(
+            self._files, chosen, order, incomplete, where, self._threads, self._shows_sensitive
+        )
 
     def _chosen(self, names: _t.Sequence[str]) -> dict[int, set[int]]:
         """Returns the codes of event types by the fingerprint of their registry."""
@@ -345,10 +364,11 @@ class _AnyReader(Reader[_t.Any]):
         incomplete: str,
         where: _t.Optional[str],
         threads: _t.Optional[int],
+        show_sensitive: bool,
     ) -> None:
         self._chosen = chosen
         self._modules: dict[int, _Module] = {}
-        super().__init__(_NO_MODULE, files, order, False, incomplete, where, threads)
+        super().__init__(_NO_MODULE, files, order, False, incomplete, where, threads, show_sensitive)
 
     def _module_for(self, fingerprint: int) -> _Module:
         module = self._modules.get(fingerprint)

@@ -107,6 +107,7 @@ fn annotation(registry: &Registry, event: &Event, param: &Param) -> String {
         Count::One => one,
         Count::Fixed(_) | Count::UpTo(_) => format!("{}[{one}]", builtin("list")),
     };
+    let all = if param.sensitive.is_some() { format!("_t.Union[{all}, HiddenValue]") } else { all };
     if param.since.is_some() { format!("_t.Optional[{all}]") } else { all }
 }
 

@@ -14,6 +14,7 @@ const FILES: &[&str] = &[
     include_str!("../../python/telemetry_events/blocks.py"),
     include_str!("../../python/telemetry_events/sessions.py"),
     include_str!("../../python/telemetry_events/accounts.py"),
+    include_str!("../../python/telemetry_events/hidden.py"),
     include_str!("../../python/telemetry_events/modules.py"),
     include_str!("../../python/telemetry_events/events.py"),
     include_str!("../../python/telemetry_events/own_registry.py"),

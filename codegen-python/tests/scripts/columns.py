@@ -9,7 +9,7 @@ def dump(module, path, shown):
     events = {event.name: event for event in module.EVENT.values()}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", module.IncompleteWarning)
-        of_events = module.columns(path)
+        of_events = module.columns(path, show_sensitive=True)
     for name, columns in of_events.items():
         event = events[name]
         attributes = [(module._attribute(param.name), param.sort) for param in event.params]

@@ -1,6 +1,6 @@
 """Reads streams with generated modules, and writes every bit of what they give.
 
-A line of input is: module, order, way (`read`, `strict` or `columns`), stream. The answer ends with a line `end`.
+A line of input is: module, order, way (`read`, `hide`, `strict` or `columns`), stream. The answer ends with a line `end`.
 """
 
 import importlib.util
@@ -36,8 +36,9 @@ def shown(value, sort):
     return str(int(value))
 
 
-def by_events(module, order, path, strict):
-    reader = module.read(path, order=order, strict=strict, incomplete="ignore")
+def by_events(module, order, path, way):
+    strict, shows = way == "strict", way != "hide"
+    reader = module.read(path, order=order, strict=strict, incomplete="ignore", show_sensitive=shows)
     attributes = {
         code: [(module._attribute(param.name), param.sort) for param in desc.params]
         for code, desc in module.EVENT.items()
@@ -48,7 +49,7 @@ def by_events(module, order, path, strict):
         for name, sort in attributes[event.DESC.code]:
             value = getattr(event, name)
             text = shown(value, sort)
-            if sort in ("P", "A"):
+            if sort in ("P", "A") and not isinstance(value, module.HiddenValue):
                 look_up = event.session.name_of_pointer if sort == "P" else event.session.name_of
                 name = look_up(value, event.ticks)
                 if name is not None:
@@ -74,7 +75,7 @@ def main():
 
                 columns.dump(module, stream, shown)
             else:
-                by_events(module, order, stream, way == "strict")
+                by_events(module, order, stream, way)
         except ImportError as error:
             print(f"no numpy: {error}")
         except module.NotAStream as error:

@@ -90,7 +90,7 @@ fn alignments_that_cannot_be() {
         let param = params.find(|param| registry.sort_text(param) == sort).unwrap();
         param.align = align;
         let (context, stream) = (format!("`{sort}` with {align}"), make(&wrong, &Plan::default()).stream);
-        let verdict = dump(&registry, Order::Stream, &stream);
+        let verdict = dump(&registry, Order::Stream, &stream, false);
         assert!(
             verdict.iter().any(|line| line.contains("not understood: 1 block")),
             "{context}: {verdict:?}"

@@ -10,8 +10,8 @@ use telemetry_schema::Registry;
 use crate::python::{Module, Script, interpreters};
 
 /// Every event of a registry, every bit of it, and the verdict.
-pub(crate) fn dump(registry: &Registry, order: Order, stream: &[u8]) -> Vec<String> {
-    let reader = Reader::from_slice(stream).order(order).registry(registry.clone());
+pub(crate) fn dump(registry: &Registry, order: Order, stream: &[u8], hides: bool) -> Vec<String> {
+    let reader = Reader::from_slice(stream).order(order).registry(registry.clone()).hide_sensitive(hides);
     let mut events = reader.events().unwrap();
     let mut lines = Vec::new();
     let mut others = 0;
@@ -33,7 +33,7 @@ impl Compared<'_> {
     #[track_caller]
     pub(crate) fn check_columns(&mut self, stream: &[u8], context: &str) {
         let path = self.module.with("stream.tel", stream);
-        let lines = dump(self.registry, Order::Time, stream);
+        let lines = dump(self.registry, Order::Time, stream, false);
         let border = lines.iter().position(|line| line.starts_with("others ")).unwrap();
         let (events, verdict) = (&lines[..border], &lines[border + 1..]);
         let mut events: Vec<Vec<_>> =
@@ -145,6 +145,9 @@ fn shown(event: &Event<'_>, value: &Value<'_>) -> String {
             let all: Vec<_> = array.iter().map(|value| shown(event, &value)).collect();
             format!("[{}]", all.join(","))
         }
+        Value::Named(named) if named.name().is_some_and(|name| name.starts_with('<')) => {
+            format!("s{}", hex(named.name().unwrap_or_default().as_bytes()))
+        }
         plain => plain.as_i128().unwrap().to_string(),
     }
 }
@@ -162,20 +165,28 @@ impl<'r> Compared<'r> {
         Compared { registry, module: Module::new(registry), scripts }
     }
 
-    /// Compares what both make of a stream, in both orders.
+    /// Compares what both make of a stream, in both orders, also where values are hidden.
     #[track_caller]
     pub(crate) fn check(&mut self, stream: &[u8], context: &str) {
         let path = self.module.with("stream.tel", stream);
-        for (order, name) in [(Order::Stream, "stream"), (Order::Time, "time")] {
-            let mut expected = dump(self.registry, order, stream);
+        let ways = [
+            (Order::Stream, "stream", "read"),
+            (Order::Time, "time", "read"),
+            (Order::Stream, "stream", "hide"),
+            (Order::Time, "time", "hide"),
+        ];
+        let ways = if self.registry.is_sensitive() { &ways[..] } else { &ways[..2] };
+        for (order, name, way) in ways.iter().copied() {
+            let hides = way == "hide";
+            let mut expected = dump(self.registry, order, stream, hides);
             let is_nothing = expected.iter().any(|line| line.starts_with("nothing to read: no session"));
             let is_no_stream = is_nothing && (stream.is_empty() || !begins_like_a_block(stream));
-            if !is_no_stream && order == Order::Time {
+            if !is_no_stream && order == Order::Time && !hides {
                 self.check_columns(stream, &format!("columns of {context}"));
             }
             for script in &mut self.scripts {
                 let module = self.module.path("events.py");
-                let found = script.ask(&format!("{} {name} read {}", module.display(), path.display()));
+                let found = script.ask(&format!("{} {name} {way} {}", module.display(), path.display()));
                 if is_no_stream {
                     // Python raises an error.
                     assert!(
@@ -189,7 +200,7 @@ impl<'r> Compared<'r> {
                     (0..found.len().max(expected.len())).find(|&at| found.get(at) != expected.get(at));
                 if let Some(at) = differs {
                     panic!(
-                        "{context}, order {name}, line {at}:\n{:?}, expected\n{:?}",
+                        "{context}, order {name}, {way}, line {at}:\n{:?}, expected\n{:?}",
                         found.get(at),
                         expected.get(at)
                     );

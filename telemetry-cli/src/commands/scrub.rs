@@ -46,7 +46,8 @@ impl From<MethodArg> for Method {
 
 /// Write streams without the values of sensitive parameters
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+// What it would show is replaced, so the help does not offer it.
+#[command(after_help = EXAMPLES, mut_arg("show_sensitive", |arg| arg.hide(true)))]
 pub(crate) struct Args {
     /// What becomes of values that are personal
     #[arg(long, value_enum, value_name = "METHOD", default_value = "drop")]
@@ -73,6 +74,12 @@ pub(crate) struct Args {
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
+        if self.input.sensitive.show_sensitive {
+            return Err(Failure::new(
+                "found `--show-sensitive`, but this command replaces sensitive values; help: `telemetry convert --to \
+                 telemetry --show-sensitive` copies a stream with them",
+            ));
+        }
         let how = self.how()?;
         let inputs = self.input.inputs()?;
         let reader = inputs.reader()?;

@@ -44,6 +44,7 @@ mod processes;
 mod programs;
 mod py;
 mod python_package;
+mod python_sensitive;
 #[cfg(unix)]
 mod query;
 mod recover;
@@ -80,6 +81,11 @@ pub mod gc_events {}
 #[cfg(target_os = "linux")]
 #[telemetry::telemetry_event("../tests/registries/served.toml")]
 pub mod served {}
+
+/// Events with sensitive parameters.
+#[cfg(target_os = "linux")]
+#[telemetry::telemetry_event("../tests/registries/shop.toml")]
+pub mod shop_events {}
 
 /// Events about compiled code.
 #[cfg(target_os = "linux")]

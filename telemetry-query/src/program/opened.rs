@@ -47,7 +47,9 @@ impl Opened {
             return Ok(Again { inputs: args.inputs()?, condition, _copy: None });
         }
         let copy = self.inputs.spool()?;
-        let inputs = Inputs::new(vec![name(&copy)?], args.registries.load()?).of_format(args.format);
+        let inputs = Inputs::new(vec![name(&copy)?], args.registries.load()?)
+            .of_format(args.format)
+            .showing(args.sensitive);
         Ok(Again { inputs, condition, _copy: Some(copy) })
     }
 

@@ -8,6 +8,7 @@ mod docs;
 mod program;
 mod run;
 mod same;
+mod sensitive;
 #[allow(dead_code)]
 #[path = "../../../telemetry-cli/tests/suite/streams.rs"]
 mod streams;

@@ -95,7 +95,7 @@ const PYTHON: &[&str] = &[
 /// types. A generator that needs another puts it here.
 #[rustfmt::skip]
 pub const RESERVED: &[&str] = &[
-    "Completeness", "DESC", "Decoder", "Dispatch", "EVENT", "Event", "EventDesc", "EventParam", "HeaderDesc",
+    "Completeness", "DESC", "Decoder", "Dispatch", "EVENT", "Event", "EventDesc", "EventParam", "HeaderDesc", "HiddenValue",
     "IncompleteWarning", "KIND", "Kind", "KindDesc", "LabelRef", "Lane", "NotAStream", "OtherForm", "Reader",
     "Registry", "Replay", "Session", "StreamError", "VersionError",
 ];
