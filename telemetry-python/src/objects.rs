@@ -35,6 +35,8 @@ pub(crate) struct Objects {
 #[pymethods]
 impl Objects {
     #[new]
+    // What Python passes.
+    #[allow(clippy::too_many_arguments)]
     fn new(
         descriptors: Vec<i32>,
         order: &str,
