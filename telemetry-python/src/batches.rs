@@ -32,9 +32,9 @@ impl Batches {
     #[new]
     fn new(py: Python<'_>, tables: Vec<PyRef<'_, Table>>, condition: Option<&str>) -> PyResult<Batches> {
         let stream = tables.first().and_then(|table| table.stream());
+        let stream = stream.ok_or_else(|| PyValueError::new_err("found no table of a stream"))?;
         let (files, threads, shows_sensitive) =
-            stream.ok_or_else(|| PyValueError::new_err("found no table of a stream"))?;
-        let files = files.clone();
+            (stream.files.clone(), stream.threads, stream.shows_sensitive);
         let tables: Vec<_> = tables.iter().map(|table| table.table().clone()).collect();
         let reading = py.detach(|| Reading::new(&files, &tables, condition, threads, shows_sensitive))?;
         let schemas = tables.iter().map(|table| (table.name.clone(), schema(table))).collect();

@@ -35,14 +35,15 @@ enum Content {
     Memory(Vec<RecordBatch>),
 }
 
-struct Stream {
-    files: Arc<Vec<File>>,
+/// A stream, which is read for each use of a table.
+pub(crate) struct Stream {
+    pub(crate) files: Arc<Vec<File>>,
     /// A function of Python: the account of a stream that is not whole to an exception. Without it,
     /// the table has the rows that could be read.
     incomplete: Option<Py<PyAny>>,
     failure: LastFailure,
-    threads: Option<NonZeroUsize>,
-    shows_sensitive: bool,
+    pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) shows_sensitive: bool,
 }
 
 /// Returns the tables of open files by name: one for each event type of their registries, and the
@@ -88,11 +89,10 @@ impl Table {
         &self.table
     }
 
-    /// Returns the files of the stream, the number of threads that read it, and whether they show
-    /// sensitive values, unless the table is in memory.
-    pub(crate) fn stream(&self) -> Option<(&Arc<Vec<File>>, Option<NonZeroUsize>, bool)> {
+    /// Returns the stream, unless the table is in memory.
+    pub(crate) fn stream(&self) -> Option<&Stream> {
         match &self.content {
-            Content::Stream(stream) => Some((&stream.files, stream.threads, stream.shows_sensitive)),
+            Content::Stream(stream) => Some(stream),
             Content::Memory(_) => None,
         }
     }
