@@ -21,7 +21,7 @@ use crate::lake::{
 };
 use crate::lease::Lease;
 use crate::planning;
-use crate::session::{Fetched, OfSession};
+use crate::session::{Fetched, OfSession, Room, Taken};
 use crate::sides::{self, SegmentRow};
 use crate::state::SessionState;
 
@@ -58,6 +58,10 @@ const AT_ONCE: usize = 64;
 /// The most bytes of files that wait to be written together.
 const MAX_WAITING: usize = 64 << 20;
 
+/// The most bytes of segments that are in memory before their rows are written. The segments of one
+/// session may be longer, and are alone then.
+const MAX_FETCHED: u64 = 512 << 20;
+
 /// Sessions whose segments are read ahead.
 const AHEAD: usize = 4;
 
@@ -86,7 +90,8 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, how: How) -> Result<Option<
             return Ok(None);
         }
         let shows_sensitive = how.shows_sensitive;
-        let plan = Plan { batch: last + 1, segments, shows_sensitive, ..Plan::default() };
+        let (segments, lengths) = segments.into_iter().unzip();
+        let plan = Plan { batch: last + 1, segments, lengths, shows_sensitive, ..Plan::default() };
         // Another committer may have written this plan. Then that is the one to follow.
         if lake.add_plan(&plan).await? {
             failpoint("plan");
@@ -126,8 +131,12 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
     let sessions = by_session(&plan);
     let states = sessions.keys().map(|(host, session)| lake.state_before(host, *session, plan.batch));
     let states: Vec<_> = stream::iter(states).buffered(AT_ONCE).try_collect().await?;
-    let fetched = states.into_iter().zip(sessions.values()).map(|(state, names)| fetch(lake, state, names));
-    let fetched = stream::iter(fetched).buffered(AHEAD.max(how.threads));
+    let room = Room::new(MAX_FETCHED);
+    // In order: a session that waits would otherwise wait for one behind it.
+    let in_room = stream::iter(states.into_iter().zip(sessions.values()));
+    let in_room = in_room.then(async |(state, of_plan)| (state, of_plan, room.take(of_plan.bytes).await));
+    let fetched = in_room.map(|(state, of_plan, taken)| fetch(lake, state, &of_plan.names, taken));
+    let fetched = fetched.buffered(AHEAD.max(how.threads));
     let converted = fetched.map(async |session: Result<Fetched>| {
         let (session, base) = (Arc::new(session?), catalog.borrow().clone());
         let converted = on_thread(&session, &plan, &base).await?;
@@ -199,24 +208,35 @@ async fn load_catalog(lake: &Lake, before: &Done) -> Result<Catalog> {
 
 type Key = (String, u64);
 
-/// Returns the segments of a plan by host and session, in order.
-fn by_session(plan: &Plan) -> BTreeMap<Key, Vec<String>> {
-    let mut sessions = BTreeMap::<_, Vec<_>>::new();
-    for text in &plan.segments {
+/// The segments of a session in a plan, in order.
+#[derive(Default)]
+struct OfPlan {
+    names: Vec<String>,
+    /// The sum of their lengths, or the most that it can be.
+    bytes: u64,
+}
+
+/// Returns the segments of a plan by host and session.
+fn by_session(plan: &Plan) -> BTreeMap<Key, OfPlan> {
+    let mut sessions = BTreeMap::<_, OfPlan>::new();
+    for (number, text) in plan.segments.iter().enumerate() {
         if let Ok(name) = text.parse::<SegmentName>() {
-            sessions.entry((name.host.to_string(), name.session)).or_default().push(text.clone());
+            let session = sessions.entry((name.host.to_string(), name.session)).or_default();
+            let bytes = plan.lengths.get(number).copied().unwrap_or(planning::MAX_BYTES);
+            session.bytes = session.bytes.saturating_add(bytes);
+            session.names.push(text.clone());
         }
     }
     sessions
 }
 
-async fn fetch(lake: &Lake, state: SessionState, names: &[String]) -> Result<Fetched> {
+async fn fetch(lake: &Lake, state: SessionState, names: &[String], taken: Taken) -> Result<Fetched> {
     let mut segments = Vec::new();
     for name in names {
         // One that is gone since the plan was made was deleted with its rows.
         segments.push((name.clone(), lake.store.get(name).await?.unwrap_or_default()));
     }
-    Ok(Fetched { state, segments })
+    Ok(Fetched { state, segments, _room: taken })
 }
 
 impl Progress {

@@ -12,6 +12,7 @@ use crate::delta::Added;
 use crate::groups::{self, Copied};
 use crate::lake::{LakeError, Result};
 use crate::layout::{self, Layout, Partition, Place};
+use crate::lease::Lease;
 use crate::selector::{Selected, Selector};
 
 /// Files of this length are not joined any more.
@@ -21,6 +22,8 @@ const LARGE: u64 = 512 << 20;
 #[derive(Clone, Copy)]
 pub(crate) struct Table<'l> {
     pub(crate) store: &'l Store,
+    /// Renewed before each file, because a table may have many.
+    pub(crate) lease: &'l Lease,
     pub(crate) layout: Layout,
     pub(crate) folder: &'l str,
     pub(crate) batch: u64,
@@ -115,6 +118,7 @@ impl Table<'_> {
     }
 
     async fn get(&self, path: &str) -> Result<Bytes> {
+        self.lease.renew(self.store).await?;
         let name = format!("{}/{path}", self.folder);
         let missing = || LakeError::Other(format!("`{name}` is missing, but the table has it"));
         Ok(Bytes::from(self.store.get(&name).await?.ok_or_else(missing)?))

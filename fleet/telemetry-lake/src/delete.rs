@@ -120,7 +120,8 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
         // A process that took over may have written later batches meanwhile.
         let is_earlier = |path: &str| layout::batch(path).is_none_or(|of| of < batch);
         let is_of_sessions = sides::is_of_sessions(name);
-        let of_batch = Table { store: &lake.store, layout: lake.settings.layout(), folder: &folder, batch };
+        let (store, layout) = (&lake.store, lake.settings.layout());
+        let of_batch = Table { store, lease, layout, folder: &folder, batch };
         let operation = if selector.is_some() { "DELETE" } else { "OPTIMIZE" };
         let changes_rows = selector.is_some() || is_of_sessions;
         let mut change = Change { operation, changes_rows, ..Change::default() };
@@ -165,6 +166,7 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
                 None => false,
             };
             if goes {
+                lease.renew(&lake.store).await?;
                 lake.store.delete(&path).await?;
                 deleted += 1;
             }

@@ -51,6 +51,9 @@ pub struct Plan {
     /// Names of segments.
     #[serde(default)]
     pub segments: Vec<String>,
+    /// Their lengths. Plans of earlier versions have none.
+    #[serde(default)]
+    pub lengths: Vec<u64>,
     /// The rows that it deletes, instead of adding some.
     #[serde(default)]
     pub delete: Option<Selector>,

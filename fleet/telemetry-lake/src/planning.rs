@@ -56,7 +56,7 @@ pub(crate) async fn segments(lake: &Lake, last: u64) -> Result<Segments> {
 
 /// Chooses segments for a batch: at most this many, and of each session no more than a batch may
 /// have.
-pub(crate) fn choose(new: BTreeMap<String, u64>, most: usize) -> Vec<String> {
+pub(crate) fn choose(new: BTreeMap<String, u64>, most: usize) -> Vec<(String, u64)> {
     // The bytes of each session; `None` if no more fit.
     let mut sessions = BTreeMap::<_, Option<u64>>::new();
     let fits = |(text, bytes): (String, u64)| {
@@ -67,7 +67,7 @@ pub(crate) fn choose(new: BTreeMap<String, u64>, most: usize) -> Vec<String> {
             .map(|sum| (sum, sum.saturating_add(bytes)))
             .filter(|(sum, with)| *sum == 0 || *with <= MAX_BYTES)
             .map(|(_, with)| with);
-        sum.is_some().then_some(text)
+        sum.is_some().then_some((text, bytes))
     };
     new.into_iter().filter_map(fits).take(most).collect()
 }
@@ -84,7 +84,8 @@ mod tests {
         let check = |parts: &[(u64, u64, u64)], most: usize, wanted: &[(u64, u64)]| {
             let new = parts.iter().map(|(session, part, mib)| (name(*session, *part), mib << 20)).collect();
             let wanted: Vec<_> = wanted.iter().map(|(session, part)| name(*session, *part)).collect();
-            assert_eq!(choose(new, most), wanted);
+            let chosen = choose(new, most).into_iter().map(|(name, _)| name);
+            assert_eq!(chosen.collect::<Vec<_>>(), wanted);
         };
         check(&[(1, 1, 8), (1, 2, 8), (2, 1, 8)], 9, &[(1, 1), (1, 2), (2, 1)]);
         check(&[(1, 1, 8), (1, 2, 8), (2, 1, 8)], 2, &[(1, 1), (1, 2)]);

@@ -1,5 +1,9 @@
 //! The conversion of one session's segments.
 
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
 use crate::catalog::Catalog;
 use crate::convert::{Converted, NewFile, convert, damage, times};
 use crate::planning::MAX_BYTES;
@@ -12,6 +16,31 @@ pub(crate) struct Fetched {
     pub(crate) state: SessionState,
     /// Names and bytes.
     pub(crate) segments: Vec<(String, Vec<u8>)>,
+    /// Their part of the memory, until they are dropped.
+    pub(crate) _room: Taken,
+}
+
+/// Memory for the segments of several sessions. Who asks first gets it first.
+pub(crate) struct Room {
+    mib: Arc<Semaphore>,
+    most: u32,
+}
+
+/// A part of the memory, given back when it is dropped.
+pub(crate) type Taken = Option<OwnedSemaphorePermit>;
+
+impl Room {
+    pub(crate) fn new(bytes: u64) -> Room {
+        let most = (bytes >> 20) as u32;
+        Room { mib: Arc::new(Semaphore::new(most as usize)), most }
+    }
+
+    /// Waits for this much memory, or for all if that is less.
+    pub(crate) async fn take(&self, bytes: u64) -> Taken {
+        let mib = bytes.div_ceil(1 << 20).min(self.most.into()) as u32;
+        // It is never closed.
+        self.mib.clone().acquire_many_owned(mib).await.ok()
+    }
 }
 
 /// The rows of a session in a batch.
@@ -59,5 +88,29 @@ impl Fetched {
             }));
         }
         OfSession { state, files, segments: rows, catalog }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn sessions_wait_for_memory() {
+        let room = Room::new(10 << 20);
+        let take = |mib: u64| room.take(mib << 20).now_or_never();
+        let (first, second) = (take(6), take(4));
+        assert!(first.is_some() && second.is_some());
+        assert!(take(1).is_none());
+        drop(second);
+        let third = take(4);
+        assert!(third.is_some());
+        // One that is longer than all has all, and is alone.
+        assert!(take(1000).is_none());
+        drop((first, third));
+        let long = take(1000);
+        assert!(long.is_some() && take(1).is_none());
     }
 }

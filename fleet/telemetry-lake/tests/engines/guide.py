@@ -1,4 +1,4 @@
-"""The guide of docs/fleet.md, from certificates to an answer of Spark, word for word.
+"""The guide of docs/fleet.md, from certificates to an answer of Spark, word for word but for its ports.
 
 Usage: guide.py PAGE PROGRAMS
 
@@ -12,11 +12,26 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 
+#: The ports of the guide. Another process may have them, so the commands get free ones.
+PORTS = ("15000", "17400")
+
 #: The most commands of the guide, and seconds for all of them.
 MOST, LONGEST = 15, 500
+
+
+def with_free_ports(commands):
+    """Returns the commands with ports that are free."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in PORTS]
+    for port, free in zip(PORTS, sockets):
+        commands, count = re.subn(rf"\b{port}\b", str(free.getsockname()[1]), commands)
+        assert count >= 2, f"{port} is in {count} places of the guide"
+    for free in sockets:
+        free.close()
+    return commands
 
 
 def main():
@@ -29,7 +44,7 @@ def main():
     fence = section.split("```sh\n")[1].split("```")[0]
     commands = fence.replace("\\\n", "").splitlines()
     assert len(commands) <= MOST, f"{len(commands)} commands"
-    install, _, rest = fence.partition("\n")
+    install, _, rest = with_free_ports(fence).partition("\n")
     assert "cargo install" in install, install
     demo = page.parents[1] / "target" / "demo"
     shutil.rmtree(demo, ignore_errors=True)
@@ -51,7 +66,8 @@ def main():
         said, _ = bash.communicate(timeout=LONGEST)
     except subprocess.TimeoutExpired:
         os.killpg(bash.pid, signal.SIGKILL)
-        raise
+        said, _ = bash.communicate()
+        raise SystemExit(f"the guide takes more than {LONGEST} s; so far it said:\n{said}") from None
     assert bash.returncode == 0, said
     answer, verdict, _ = said.partition("complete: all sessions have ended\n")
     assert verdict, said
