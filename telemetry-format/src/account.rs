@@ -227,6 +227,8 @@ mod tests {
         bytes[..8].copy_from_slice(&TOTALS_MAGIC);
         bytes[SessionTotals::SUMS] = 1;
         bytes[SessionTotals::SUMS + 8 * LaneCounters::COUNT] = 2;
+        // Two sums of seven counters follow the three words.
+        (bytes[24 + 14 * 8], bytes[24 + 15 * 8]) = (11, 12);
         let read =
             |bytes: &[u8]| SessionTotals::decode(bytes).map(|totals| (totals.gone.recorded, totals.counted));
         assert_eq!(read(&bytes), Some((1, None)));
@@ -235,6 +237,8 @@ mod tests {
             bytes[SessionTotals::SELECTOR..][..8].copy_from_slice(&selector.to_le_bytes());
             assert_eq!(read(&bytes), Some((sum as u64 + 1, counted)));
         }
+        let totals = SessionTotals::decode(&bytes).expect("a whole account");
+        assert_eq!((totals.pool, totals.reentrant), (11, 12));
         assert_eq!(read(&bytes[..TOTALS_LEN - 1]), None);
     }
 }

@@ -91,6 +91,30 @@ mod tests {
     }
 
     #[test]
+    fn a_word_names_events_by_kind_name_preset_or_bits() {
+        let event = Named { registry: "cache", kind: "Trace", bit: 3, event: "Hit" };
+        let check = |word: &str, expected| {
+            assert_eq!(event.is_named(word, |name| name == "misses"), expected, "{word}");
+        };
+        for word in ["all", "ALL", "trace", "Hit", "misses", "8", "0xf8", "-1", "cache:hit", "Cache:8"] {
+            check(word, true);
+        }
+        for word in ["Miss", "Tracer", "hits", "4", "0xf7", "", "gc:all", "gc:8", "cache:4", "cache:Miss"] {
+            check(word, false);
+        }
+    }
+
+    #[test]
+    fn the_runtime_has_its_words_only_by_its_name() {
+        let own = crate::own::NAME;
+        assert_eq!(of_registry("cache", "all"), Some("all"));
+        assert_eq!(of_registry("cache", "CACHE:all"), Some("all"));
+        assert_eq!(of_registry("cache", "gc:all"), None);
+        assert_eq!(of_registry(own, "all"), None);
+        assert_eq!(of_registry(own, "telemetry:all"), Some("all"));
+    }
+
+    #[test]
     fn a_minus_takes_away_but_in_a_number() {
         let check = |word, expected| assert_eq!(sign(word), expected);
         check("Arena", ("Arena", true));

@@ -5,6 +5,7 @@ mod archive;
 mod chaos;
 mod checked;
 mod fuzz;
+mod mutants;
 mod release;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +31,11 @@ usage: cargo xtask COMMAND
   chaos [--schedules N] [--seed S]
                       run hosts, a collector, a store and committers through N random schedules of
                       faults (500), from the one with the number S (1)
+  mutants [PACKAGE...]
+                      change 500 places of each package, one at a time, and run its tests: format,
+                      schema, decode and runtime; needs cargo-mutants, and takes hours
+  mutants --changed COMMIT [--seconds N]
+                      the same for the lines that changed since COMMIT, in N seconds
   release --dry-run   check versions, changelog and packages, build the archive of the command,
                       and list the order of publication";
 
@@ -49,6 +55,7 @@ fn main() -> ExitCode {
         ["fuzz", "--asan", words @ ..] => fuzz(words, true),
         ["fuzz", words @ ..] => fuzz(words, false),
         [name] if checked::is_check(name) => checked::run_check(name),
+        ["mutants", words @ ..] => mutants::mutants(words),
         ["soak"] => soak(30),
         ["soak", minutes] if minutes.parse::<u64>().is_ok() => soak(minutes.parse().unwrap_or(30)),
         ["chaos", words @ ..] => chaos::run_schedules(words),

@@ -145,3 +145,10 @@ fn block_types() {
 fn the_checksum_is_crc_32c() {
     assert_eq!(crc32c::crc32c(b"123456789"), 0xe306_9283);
 }
+
+#[test]
+fn numbers_of_the_format_stay() {
+    use telemetry_format::{MAX_PAYLOAD, flags};
+    assert_eq!(MAX_PAYLOAD, 16_777_216);
+    assert_eq!([flags::LAST, flags::END, flags::SHED], [1, 2, 4]);
+}

@@ -1,0 +1,249 @@
+//! Mutation tests: cargo-mutants changes the code, and tests have to notice it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{cargo, root};
+
+/// A package whose code is changed, and the tests that have to notice it.
+struct Subject {
+    package: &'static str,
+    /// Each round tries what the rounds before it missed: packages, and words for `cargo test`.
+    rounds: &'static [(&'static str, &'static [&'static str])],
+}
+
+const SUBJECTS: &[Subject] = &[
+    Subject {
+        package: "telemetry-format",
+        rounds: &[
+            ("telemetry-format", &["--lib", "--tests"]),
+            ("telemetry-decode", &["--test", "suite"]),
+            ("telemetry-runtime", &["--lib"]),
+        ],
+    },
+    Subject { package: "telemetry-schema", rounds: &[("telemetry-schema", &["--lib", "--tests"])] },
+    Subject {
+        package: "telemetry-decode",
+        rounds: &[
+            ("telemetry-decode", &["--lib", "--test", "suite"]),
+            ("telemetry-columns,telemetry-foreign", &["--lib", "--tests"]),
+        ],
+    },
+    Subject {
+        package: "telemetry-runtime",
+        rounds: &[
+            ("telemetry-runtime", &["--lib"]),
+            ("telemetry-events", &["--test", "memory", "--test", "suite"]),
+        ],
+    },
+];
+
+/// At least as many mutants of each package are tried, if it has as many.
+const SAMPLE: usize = 500;
+
+/// Fewer mutants of changed lines say nothing about a share.
+const FEW: usize = 20;
+
+/// The share of mutants that tests have to notice.
+const GOAL: f64 = 0.9;
+
+/// What became known of mutants, by their names.
+type Outcomes = BTreeMap<String, &'static str>;
+
+const MISSED: &str = "missed";
+const UNVIABLE: &str = "unviable";
+
+/// The files of cargo-mutants, and what each says.
+const FILES: [&str; 4] = ["caught", "timeout", MISSED, UNVIABLE];
+
+/// Runs what the words choose.
+pub(crate) fn mutants(words: &[&str]) -> Result<(), String> {
+    has_tool()?;
+    match words {
+        ["--changed", commit] => changed(commit, None),
+        ["--changed", commit, "--seconds", seconds] => {
+            let seconds = seconds.parse().map_err(|_| format!("found `{seconds}`, expected seconds"))?;
+            changed(commit, Some(Duration::from_secs(seconds)))
+        }
+        [word, ..] if word.starts_with('-') => {
+            Err(format!("found `{word}`, expected packages or --changed COMMIT; help: cargo xtask help"))
+        }
+        names => {
+            if let Some(name) = names.iter().find(|name| SUBJECTS.iter().all(|of| of.package != **name)) {
+                let known: Vec<&str> = SUBJECTS.iter().map(|of| of.package).collect();
+                return Err(format!("found `{name}`, expected {}", known.join(", ")));
+            }
+            let chosen = SUBJECTS.iter().filter(|of| names.is_empty() || names.contains(&of.package));
+            chosen.map(sample).collect()
+        }
+    }
+}
+
+fn has_tool() -> Result<(), String> {
+    let found = cargo().args(["mutants", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    match found {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err("no cargo-mutants; help: cargo install cargo-mutants --locked".into()),
+    }
+}
+
+/// Tries every n-th mutant of a package, so that all parts of it have their share. Goes on where the
+/// last run stopped, as long as the sources stay as they are.
+fn sample(subject: &Subject) -> Result<(), String> {
+    let all = list(subject, &[])?.len();
+    let shard = format!("0/{}", (all / SAMPLE).max(1));
+    let chosen = ["--shard", &shard, "--sharding", "round-robin"];
+    let names = list(subject, &chosen)?;
+    let folder = folder(subject.package)?;
+    let record = folder.join("record.txt");
+    let mut outcomes = read_record(&record);
+    outcomes.retain(|name, _| names.contains(name));
+    for (tests, words) in subject.rounds {
+        let mut command = command(&folder, tests);
+        command.args(["-p", subject.package, "--iterate"]).args(chosen);
+        let ended = wait(command.arg("--").args(*words), None);
+        collect(&folder, &mut outcomes);
+        write_record(&record, &outcomes)?;
+        ended?;
+    }
+    tell(&format!("{}, {} of {all} mutants", subject.package, names.len()), &outcomes)
+}
+
+fn list(subject: &Subject, chosen: &[&str]) -> Result<BTreeSet<String>, String> {
+    let mut command = cargo();
+    command.args(["mutants", "--list", "-p", subject.package]).args(chosen);
+    let listed = command.current_dir(root()).output();
+    let listed = listed.map_err(|error| format!("cargo mutants --list: {error}"))?;
+    Ok(String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect())
+}
+
+/// Reads what is known of mutants. A later run of cargo-mutants does not say again what it skips.
+fn read_record(file: &Path) -> Outcomes {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let line = |line: &str| {
+        let (outcome, name) = line.split_once(' ')?;
+        Some((name.to_owned(), *FILES.iter().find(|known| **known == outcome)?))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+fn write_record(file: &Path, outcomes: &Outcomes) -> Result<(), String> {
+    let lines: String = outcomes.iter().map(|(name, outcome)| format!("{outcome} {name}\n")).collect();
+    fs::write(file, lines).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Tries mutants of the lines that changed since a commit, in any order, for some time.
+fn changed(commit: &str, time: Option<Duration>) -> Result<(), String> {
+    let began = Instant::now();
+    let mut outcomes = Outcomes::new();
+    for subject in SUBJECTS {
+        let diff =
+            Command::new("git").args(["diff", commit, "--", subject.package]).current_dir(root()).output();
+        let diff = diff.map_err(|error| format!("git diff: {error}"))?;
+        if !diff.status.success() {
+            return Err(format!("git diff {commit}: {}", String::from_utf8_lossy(&diff.stderr).trim()));
+        }
+        if diff.stdout.is_empty() {
+            continue;
+        }
+        let folder = folder(&format!("changed-{}", subject.package))?;
+        let file = folder.join("changes.diff");
+        fs::write(&file, &diff.stdout).map_err(|error| format!("{}: {error}", file.display()))?;
+        let (tests, words) = subject.rounds[0];
+        let left = time.map(|time| time.saturating_sub(began.elapsed()));
+        let mut command = command(&folder, tests);
+        command.args(["--baseline", "skip", "--timeout", "60", "--shuffle", "--in-diff"]).arg(&file);
+        wait(command.args(["-p", subject.package, "--"]).args(words), left)?;
+        collect(&folder, &mut outcomes);
+    }
+    tell(&format!("lines changed since {commit}"), &outcomes)
+}
+
+fn folder(name: &str) -> Result<PathBuf, String> {
+    let folder = root().join("target/mutants").join(name);
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    Ok(folder)
+}
+
+fn command(folder: &Path, tests: &str) -> Command {
+    let mut command = cargo();
+    command.args(["mutants", "--no-times", "--colors", "never", "--minimum-test-timeout", "60"]);
+    command.arg("--output").arg(folder).args(["--test-package", tests]);
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    command
+}
+
+/// Waits for an end of cargo-mutants. After the time, interrupts it, so that it keeps what it knows.
+fn wait(command: &mut Command, time: Option<Duration>) -> Result<(), String> {
+    let began = Instant::now();
+    let mut child = command.current_dir(root()).spawn().map_err(|error| format!("cargo mutants: {error}"))?;
+    loop {
+        if let Some(status) = child.try_wait().map_err(|error| format!("cargo mutants: {error}"))? {
+            // 2: some were missed; 3: some took too long.
+            return match status.code() {
+                Some(0 | 2 | 3) => Ok(()),
+                _ => Err(format!("cargo mutants: {status}")),
+            };
+        }
+        if time.is_some_and(|time| began.elapsed() > time) {
+            return interrupt(&mut child);
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+}
+
+fn interrupt(child: &mut Child) -> Result<(), String> {
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    kill.and_then(|_| child.wait())
+        .map(drop)
+        .map_err(|error| format!("cannot interrupt cargo mutants: {error}"))
+}
+
+/// Adds what the last run of cargo-mutants found. A later round only knows better.
+fn collect(folder: &Path, outcomes: &mut Outcomes) {
+    for outcome in FILES {
+        let file = folder.join("mutants.out").join(outcome).with_extension("txt");
+        let names = fs::read_to_string(&file).unwrap_or_default();
+        outcomes.extend(names.lines().map(|name| (name.to_owned(), outcome)));
+    }
+}
+
+/// Prints the share that tests noticed, and what they missed.
+fn tell(subject: &str, outcomes: &Outcomes) -> Result<(), String> {
+    let count = |of: &str| outcomes.values().filter(|outcome| **outcome == of).count();
+    let (missed, unviable) = (count(MISSED), count(UNVIABLE));
+    let viable = outcomes.len() - unviable;
+    for (name, _) in outcomes.iter().filter(|(_, outcome)| **outcome == MISSED) {
+        println!("missed: {name}");
+    }
+    if viable == 0 {
+        println!("{subject}: no mutants");
+        return Ok(());
+    }
+    let share = (viable - missed) as f64 / viable as f64;
+    let (low, high) = interval(share, viable as f64);
+    println!(
+        "{subject}: {} of {viable} viable mutants caught, {:.1} % ({:.1} to {:.1} %); {unviable} not viable",
+        viable - missed,
+        share * 100.0,
+        low * 100.0,
+        high * 100.0,
+    );
+    if viable >= FEW && share < GOAL {
+        return Err(format!("{subject}: tests caught {:.1} % of mutants, expected 90 %", share * 100.0));
+    }
+    Ok(())
+}
+
+/// Wilson's interval of a share, with 95 % confidence.
+fn interval(share: f64, count: f64) -> (f64, f64) {
+    let z = 1.96_f64;
+    let middle = share + z * z / (2.0 * count);
+    let spread = z * (share * (1.0 - share) / count + z * z / (4.0 * count * count)).sqrt();
+    let whole = 1.0 + z * z / count;
+    ((middle - spread) / whole, (middle + spread) / whole)
+}
