@@ -12,6 +12,9 @@ Every event type that occurs gets a file DIR/EVENT.parquet, with its rows in tim
 files too: session, thread, label, name, lane, loss, damage, block, message and span. docs/columns.md lists all
 tables and columns. Files appear on success.
 
+With --partition, a table is a folder: DIR/EVENT/day=2026-11-28/host=NAME/SESSION.parquet. Further logs add files to
+it, and the same log replaces its own. Side tables have DIR/loss/SESSION.parquet, without day and host.
+
 Examples:
   telemetry parquet -d tables gc.tel                    tables/PoolInit.parquet, tables/TraceStart.parquet, ...
   telemetry parquet -d tables gc.tel && duckdb -c \"SELECT avg(size) FROM 'tables/ArenaAlloc.parquet'\"";
@@ -23,6 +26,10 @@ pub(crate) struct Args {
     /// Write the files to this directory, created if missing; they appear on success
     #[arg(short = 'd', long, value_name = "DIR")]
     directory: PathBuf,
+
+    /// Write a folder per table, with the events by day (UTC), host and session
+    #[arg(long)]
+    partition: bool,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -55,6 +62,6 @@ impl Run for Args {
         use crate::input::events::Opened;
 
         let opened = Opened::new(&self.input, &self.filter, Order::Time)?;
-        files::write_all(opened, &self.directory, self.threads.number(), context)
+        files::write_all(opened, &self.directory, self.partition, self.threads.number(), context)
     }
 }

@@ -25,8 +25,11 @@ mod files {
 
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
+    use telemetry_decode::Facts;
+    use telemetry_decode::writer::{Lane, Writer};
+
     use super::{Folder, gc};
-    use crate::streams::{blocks, events_blocks, two_registries};
+    use crate::streams::{START, blocks, events_blocks, gc_registry, two_registries};
 
     const SIDES: [&str; 11] = [
         "block",
@@ -147,6 +150,74 @@ mod files {
             assert_eq!(left, ["PoolInit.parquet", "TraceEnd.parquet"]);
         }
         assert_eq!(std::fs::read_to_string(folder.path("tables/PoolInit.parquet")).unwrap(), "old");
+    }
+
+    /// Makes a session with two days of events, on a host.
+    fn days(session: u64, host: Option<&str>) -> Vec<u8> {
+        const SECOND: u64 = 1_000_000_000;
+        let mut writer = Writer::new(Vec::new());
+        let mut facts = Facts::default();
+        facts.set("clock", "os");
+        if let Some(host) = host {
+            facts.set("host", host);
+        }
+        writer.session(session, &facts, SECOND, START).unwrap();
+        let registry = writer.registry(session, &gc_registry()).unwrap();
+        let lane = Lane { session, thread: 1, registry };
+        // 18 hours, 12 minutes and 28 seconds are left of the day on which it starts.
+        for after in [0, 65_548, 65_549, 80_000] {
+            writer.event(lane, 0x101, SECOND + after * SECOND, &[]).unwrap();
+        }
+        writer.end(session, 90_000 * SECOND).unwrap();
+        writer.finish().unwrap()
+    }
+
+    /// Returns the rows of all files, by their paths below a directory.
+    fn tree(directory: &Path, below: &str, found: &mut BTreeMap<String, i64>) {
+        for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            let name = format!("{below}/{}", entry.file_name().to_str().unwrap());
+            if entry.path().is_dir() {
+                tree(&entry.path(), &name, found);
+            } else {
+                let reader = SerializedFileReader::new(File::open(entry.path()).unwrap()).unwrap();
+                found.insert(name, reader.metadata().file_metadata().num_rows());
+            }
+        }
+    }
+
+    #[test]
+    fn partitions_are_of_days_hosts_and_sessions() {
+        let folder = Folder::new()
+            .with("a.tel", days(0xa, Some("web-1")))
+            .with("b.tel", days(0xb, Some("web/2 é")))
+            .with("c.tel", days(0xc, None));
+        // Two at once, one later, and one of them again.
+        for logs in ["a.tel b.tel", "c.tel", "a.tel"] {
+            let run = folder.run(&format!("parquet -d tables --partition {logs}"));
+            assert_eq!(run.code, Some(0), "{logs}: {}", run.stderr);
+        }
+        let mut found = BTreeMap::new();
+        tree(&folder.path("tables"), "", &mut found);
+        let check = |with: &str, expected: &[(&str, i64)]| {
+            let found = found.iter().filter(|(path, _)| path.contains(with));
+            assert_eq!(found.map(|(path, rows)| (path.as_str(), *rows)).collect::<Vec<_>>(), expected);
+        };
+        check(
+            "day=",
+            &[
+                ("/Heartbeat/day=2026-11-21/host=__HIVE_DEFAULT_PARTITION__/000000000000000c.parquet", 2),
+                ("/Heartbeat/day=2026-11-21/host=web%2F2%20%C3%A9/000000000000000b.parquet", 2),
+                ("/Heartbeat/day=2026-11-21/host=web-1/000000000000000a.parquet", 2),
+                ("/Heartbeat/day=2026-11-22/host=__HIVE_DEFAULT_PARTITION__/000000000000000c.parquet", 2),
+                ("/Heartbeat/day=2026-11-22/host=web%2F2%20%C3%A9/000000000000000b.parquet", 2),
+                ("/Heartbeat/day=2026-11-22/host=web-1/000000000000000a.parquet", 2),
+            ],
+        );
+        // Each run has its side tables, by its first session.
+        check(
+            "/session/",
+            &[("/session/000000000000000a.parquet", 1), ("/session/000000000000000c.parquet", 1)],
+        );
     }
 
     #[test]

@@ -17,9 +17,9 @@ use crate::text::count;
 pub(super) fn write_each(mut opened: Opened, directory: &Path, context: &mut Context) -> Ended {
     let _made = Directory::make(directory)?;
     let mut files = Files { directory, inputs: opened.inputs.paths(), files: BTreeMap::new() };
-    let mut batches = TableBatches::new(&mut opened);
-    while let Some(batch) = batches.next()? {
-        files.push(batch, batches.registries())?;
+    let mut batches = TableBatches::new(&mut opened, false);
+    while let Some(rows) = batches.next()? {
+        files.push(rows.batch, batches.registries())?;
     }
     for table in Tables::sides() {
         // A table without rows says that there is nothing to say.
