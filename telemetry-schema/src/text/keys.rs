@@ -58,7 +58,6 @@ pub const PARAM: &[&str] = &[
     "type",
     "max",
     "align",
-    "usual",
     "unit",
     "counter",
     "names",
