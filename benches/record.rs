@@ -23,6 +23,9 @@ pub mod events {}
 #[telemetry_event("tests/registries/counters.toml")]
 pub mod counters {}
 
+#[telemetry_event("tests/registries/usual.toml")]
+pub mod hinted {}
+
 #[telemetry_event("tests/registries/limits.toml")]
 pub mod limited {}
 
@@ -36,6 +39,9 @@ fn main() {
     }
     if let Some(at) = args.iter().position(|arg| arg == "--count") {
         return counted(&args[at + 1], args[at + 2].parse().unwrap_or(EVENTS));
+    }
+    if let Some(at) = args.iter().position(|arg| arg == "--steps") {
+        return steps(&args[at + 1]);
     }
     if args.iter().any(|arg| arg == "--instructions") {
         return assert!(instructions(), "the hot path has become longer");
@@ -55,6 +61,7 @@ fn main() {
             (recorded(), 1.0),
             (output(), 1.0),
             (inherit(), 1.0),
+            (inherit_hinted(), 1.0),
             (named(), 1.0),
             (off(), 1.0),
             (counter(), 1.0),
@@ -84,6 +91,7 @@ fn rows() -> Vec<Row> {
         Row::new("W recorded", "F", Goal::AtMost(1.25)),
         Row::new("W recorded, and output to /dev/null", "F", Goal::Less),
         Row::new("W recorded, inherited clock", "F", Goal::AtMost(0.7)),
+        Row::new("the same, with usual lengths", "F", Goal::AtMost(0.7)),
         Row::new("W and a 16-byte string, recorded", "F", Goal::AtMost(1.6)),
         Row::new("W off at run time", "F", Goal::Less),
         Row::new("a counter's add", "F", Goal::AtMost(0.15)),
@@ -158,6 +166,15 @@ fn inherit() -> f64 {
         for i in 0..n {
             let (pointer, address, size, level, _) = fields(i);
             events::fix!(pointer, address, size, level);
+        }
+    })
+}
+
+fn inherit_hinted() -> f64 {
+    recording(|n| {
+        for i in 0..n {
+            let (pointer, address, size, level, _) = fields(i);
+            hinted::fix!(pointer, address, size, level);
         }
     })
 }
@@ -306,6 +323,8 @@ fn instructions() -> bool {
         ("off", "W off at run time", 7.01),
         ("w", "W recorded", 95.5),
         ("inherit", "W recorded, inherited clock", 87.5),
+        ("w-usual", "W with usual lengths, recorded", 86.5),
+        ("inherit-usual", "the same, inherited clock", 78.5),
         ("w2", "W and a 16-byte string, recorded", 106.0),
         ("pair", "begin and end of a span", 145.0),
         ("scope", "the same by a scope", 146.0),
@@ -322,8 +341,50 @@ fn instructions() -> bool {
             None => return true,
         }
     }
+    is_short & stepped()
+}
+
+/// Counts the instructions of W by single steps, where its time has one byte, as it does natively.
+fn stepped() -> bool {
+    let mut is_short = true;
+    for (work, what, most) in [
+        ("w", "W recorded, by a clock as natively", 91.5),
+        ("w-usual", "W with usual lengths, in the same way", 82.5),
+    ] {
+        let Ok(this) = std::env::current_exe() else { return true };
+        let output = Command::new(this).args(["--steps", work]).output();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let Ok(found) = text.unwrap_or_default().trim().parse::<f64>() else {
+            println!("SKIPPED: instructions are not counted by steps: the system cannot");
+            return true;
+        };
+        let beyond = if found <= most { String::new() } else { format!(", expected at most {most}") };
+        println!("{what:<44} {found:>9.1} instructions{beyond}");
+        is_short &= found <= most;
+    }
     is_short
 }
+
+/// The child process of `stepped`.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn steps(work: &str) {
+    telemetry::Config::new().start().unwrap();
+    telemetry::recorder::set("all");
+    // The least of several counts, which no refill is in.
+    let count = |n| {
+        // Steps are slow: the time of the first event would otherwise be a long one.
+        telemetry_hot_loop(work, 1);
+        common::steps::count(|| telemetry_hot_loop(work, n))
+    };
+    let least = |n| (0..9).filter_map(|_| count(n)).min();
+    telemetry_hot_loop(work, 1_000);
+    if let (Some(few), Some(many)) = (least(30), least(70)) {
+        println!("{}", (many - few) as f64 / 40.0);
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn steps(_: &str) {}
 
 /// The child process of `instructions`.
 fn counted(work: &str, n: u64) {
@@ -355,6 +416,18 @@ fn telemetry_hot_loop(work: &str, n: u64) {
             for i in 0..n {
                 let (pointer, address, size, level, _) = fields(i);
                 events::fix!(pointer, address, size, level);
+            }
+        }
+        "w-usual" => {
+            for i in 0..n {
+                let (pointer, address, size, level, _) = fields(i);
+                hinted::alloc!(pointer, address, size, level);
+            }
+        }
+        "inherit-usual" => {
+            for i in 0..n {
+                let (pointer, address, size, level, _) = fields(i);
+                hinted::fix!(pointer, address, size, level);
             }
         }
         "w2" => {

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, missing_docs, clippy::print_stdout)]
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) mod steps;
+
 use std::process::Command;
 use std::time::Instant;
 

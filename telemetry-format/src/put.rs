@@ -99,6 +99,25 @@ pub fn short_unsigned<P: Put>(out: P, value: u64) -> Option<P> {
     })
 }
 
+/// Writes an unsigned number as [`unsigned`] does, if that takes exactly `N` bytes, 1 to 4.
+#[inline(always)]
+pub fn exact_unsigned<const N: usize, P: Put>(out: P, value: u64) -> Option<P> {
+    const { assert!(1 <= N && N <= 4, "a word of 32 bits has the number") };
+    let least = if N == 1 { 0 } else { 1 << (7 * (N - 1)) };
+    let above = value.wrapping_sub(least);
+    if above >= (1 << (7 * N)) - least {
+        cold_path();
+        return None;
+    }
+    Some(out.low::<N>(((above as u32) << N).wrapping_add((least as u32) << N | 1 << (N - 1))))
+}
+
+/// Does the same as [`exact_unsigned`], for [`signed`].
+#[inline(always)]
+pub fn exact_signed<const N: usize, P: Put>(out: P, value: i64) -> Option<P> {
+    exact_unsigned::<N, P>(out, zigzag(value))
+}
+
 /// Writes two unsigned numbers, the second in one to four bytes, or returns `None`. One store
 /// suffices if the second takes one byte, and the first, usually a constant, takes one or two.
 #[inline(always)]

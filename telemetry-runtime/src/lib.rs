@@ -80,6 +80,7 @@ pub mod __private {
     pub use crate::model::flags::debug as debug_flags;
     pub use crate::model::given::{Given, array, bytes, converted, list, text};
     pub use crate::model::registry_def::{EventInfo, Kind, ParamInfo, Preset, RegistryDef, Sort, TypeInfo};
+    pub use crate::model::usual::Usual;
     pub use crate::model::values::{Address, Word};
     /// The parts of counters.
     pub mod counting {

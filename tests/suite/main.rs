@@ -47,6 +47,7 @@ mod stacks;
 mod starter;
 mod traceback;
 mod triggers;
+mod usual;
 mod values;
 mod varieties;
 mod wall_clock;
@@ -84,6 +85,10 @@ pub mod limited {}
 /// Counters and gauges.
 #[telemetry_event("tests/registries/counters.toml", c)]
 pub mod counted {}
+
+/// Events whose parameters have usual lengths.
+#[telemetry_event("tests/registries/usual.toml")]
+pub mod hinted {}
 
 /// Events of which some are about a person.
 #[telemetry_event("tests/registries/private.toml")]

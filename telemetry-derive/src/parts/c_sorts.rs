@@ -7,7 +7,7 @@ use syn::Ident;
 use telemetry_schema::{Count, Param, Registry, Role, Sort, TypeForm};
 
 use crate::parts::names::ident;
-use crate::parts::sorts::{conversion, delta_in, encoded, plain, rotated};
+use crate::parts::sorts::{conversion, delta_in, encoded, plain, rotated, usual};
 
 /// One parameter of a function for C.
 pub(crate) struct CArgument {
@@ -74,13 +74,13 @@ fn one(registry: &Registry, param: &Param, name: Ident, slot: u32) -> CArgument 
             bind = Some(quote!(let #name = rt::Address::address(#name);));
         }
         let (slot, value) = (delta_in(slot), rotated(param, &name));
-        quote!(#slot { 0: #value })
+        usual(param, quote!(#slot { 0: #value }))
     } else {
         if sort == Sort::Bool {
             bind = Some(quote!(let #name = #name != 0;));
         }
         typed = typed_value(registry, sort, &quote!(#name)).map(|value| quote!(let #name = #value?;));
-        encoded(registry, sort, &quote!(#name))
+        usual(param, encoded(registry, sort, &quote!(#name)))
     };
     CArgument { arguments: vec![(name, ty)], bind, field, typed }
 }

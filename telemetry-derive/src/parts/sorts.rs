@@ -115,7 +115,7 @@ fn one(registry: &Registry, param: &Param, named: &Named, slot: u32) -> Argument
     let name = &named.name;
     if conversion(param.sort).is_some() {
         let (value, slot) = (rotated(param, name), delta_in(slot));
-        let field = quote!(#slot { 0: #value });
+        let field = usual(param, quote!(#slot { 0: #value }));
         return if param.sort == Sort::Word { word(named, field) } else { address(named, field) };
     }
     if param.sort == Sort::String {
@@ -124,8 +124,19 @@ fn one(registry: &Registry, param: &Param, named: &Named, slot: u32) -> Argument
     if param.sort == Sort::Bytes {
         return borrows(named, &quote!([u8]), quote!(rt::Bytes::<#max>(#name)));
     }
-    let field = scalar(registry, param.sort, &quote!(#name));
+    let field = usual(param, scalar(registry, param.sort, &quote!(#name)));
     takes(named, &plain(registry, param.sort), None, field)
+}
+
+/// Generates the field with the number of bytes that its values usually take.
+pub(crate) fn usual(param: &Param, field: TokenStream) -> TokenStream {
+    match param.usual {
+        Some(bytes) => {
+            let bytes = Literal::u8_unsuffixed(bytes);
+            quote!(rt::Usual::<#bytes, _>(#field))
+        }
+        None => field,
+    }
 }
 
 /// Generates the number of an address or a word as it is encoded.

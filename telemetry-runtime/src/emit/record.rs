@@ -6,6 +6,7 @@
 //! one that publishes the block's committed length.
 #![allow(unsafe_code)]
 
+use core::cell::Cell;
 use std::thread::LocalKey;
 
 use telemetry_format::put::{self, MAX_VARINT};
@@ -14,7 +15,7 @@ use crate::emit::lane::{Lane, Lanes, MARGIN, Site, View};
 use crate::emit::refill::{refill, refilled};
 use crate::memory::registry::Registry;
 use crate::model::fields::Fields;
-use crate::model::raw::Raw;
+use crate::model::raw::{Ahead, Raw};
 use crate::run::clock;
 use crate::store::counters::{self, Stray};
 use crate::sync::gate;
@@ -62,8 +63,18 @@ pub fn record<
         return lane.leave(false);
     }
     let time = reading.unwrap_or_else(|| all.time.get());
-    let out = put::short_pair(Raw::new(at), site.code, time.wrapping_sub(lane.time.get()));
-    let Some(out) = out.and_then(|out| fields.put_short(out, &all.slots)) else {
+    let since = || time.wrapping_sub(lane.time.get());
+    let short = |at| fields.put_short(put::short_pair(Raw::new(at), site.code, since())?, &all.slots);
+    let out = if F::HAS_USUAL {
+        usual(at, site.code, since(), &fields, &all.slots).or_else(|| {
+            put::cold_path();
+            // Read again, so that no register need keep it until here.
+            short(gate::unmarked(lane.gate.at()))
+        })
+    } else {
+        short(at)
+    };
+    let Some(out) = out else {
         return lane.leave(false);
     };
     fields.keep(&all.slots);
@@ -73,6 +84,26 @@ pub fn record<
     }
     lane.commit(out.end());
     lane.leave(true)
+}
+
+/// Writes an event whose parameters have their usual lengths, as the registry says. Its time may
+/// have any short length.
+#[inline(always)]
+fn usual<const SLOTS: usize>(
+    at: *mut u8,
+    code: u16,
+    since: u64,
+    fields: &impl Fields<SLOTS>,
+    slots: &[Cell<u64>; SLOTS],
+) -> Option<Raw> {
+    let length = put::unsigned_len(code.into()) + 1;
+    let out = if since < 1 << 7 && code < 1 << 14 {
+        put::short_pair(Ahead::new(at), code, since)?
+    } else {
+        put::cold_path();
+        Ahead::after(put::short_pair(Raw::new(at), code, since)?, length)
+    };
+    fields.put_usual(out, slots).map(Ahead::end)
 }
 
 /// Records an event in all other cases, or counts it as lost.

@@ -8,7 +8,7 @@ use core::cell::Cell;
 use core::ffi::c_void;
 
 use crate::model::fields::Fields;
-use crate::model::raw::Raw;
+use crate::model::raw::{Ahead, Raw};
 
 /// A field whose argument could not be used as it was given, if the second value is true.
 #[derive(Clone, Copy)]
@@ -17,6 +17,7 @@ pub struct Given<F>(pub F, pub bool);
 // SAFETY: writes what the field writes.
 unsafe impl<const SLOTS: usize, F: Fields<SLOTS>> Fields<SLOTS> for Given<F> {
     const IS_FIXED: bool = F::IS_FIXED;
+    const HAS_USUAL: bool = F::HAS_USUAL;
     #[inline(always)]
     fn bound(&self) -> usize {
         self.0.bound()
@@ -28,6 +29,10 @@ unsafe impl<const SLOTS: usize, F: Fields<SLOTS>> Fields<SLOTS> for Given<F> {
     #[inline(always)]
     fn put_short(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Option<Raw> {
         if self.1 { None } else { self.0.put_short(out, slots) }
+    }
+    #[inline(always)]
+    fn put_usual(&self, out: Ahead, slots: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
+        if self.1 { None } else { self.0.put_usual(out, slots) }
     }
     #[inline(always)]
     fn keep(&self, slots: &[Cell<u64>; SLOTS]) {

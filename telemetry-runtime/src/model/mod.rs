@@ -14,5 +14,6 @@ pub(crate) mod message_values;
 pub(crate) mod posted;
 pub(crate) mod raw;
 pub(crate) mod registry_def;
+pub(crate) mod usual;
 pub(crate) mod values;
 pub(crate) mod variety;

@@ -41,6 +41,64 @@ impl Raw {
     }
 }
 
+/// Bytes that follow an address, at offsets that the compiler knows as long as all numbers have
+/// the length that it expects. So the address need not be advanced for each.
+#[derive(Clone, Copy)]
+pub struct Ahead {
+    base: Raw,
+    offset: usize,
+}
+
+impl Ahead {
+    /// Begins at an address with room for all that will be written.
+    #[inline(always)]
+    pub(crate) fn new(at: *mut u8) -> Ahead {
+        Ahead { base: Raw::new(at), offset: 0 }
+    }
+
+    /// Continues after `end`. The offset is as after `offset` bytes, which is no smaller than the
+    /// number of bytes that were written before `end`.
+    #[inline(always)]
+    pub(crate) fn after(end: Raw, offset: usize) -> Ahead {
+        Ahead { base: Raw(opaque(end.0.wrapping_sub(offset))), offset }
+    }
+
+    /// Returns the address after what was written.
+    #[inline(always)]
+    pub(crate) fn end(self) -> Raw {
+        Raw(self.base.0.wrapping_add(self.offset))
+    }
+
+    /// Writes by the function for an address, of `N` bytes.
+    #[inline(always)]
+    fn at_end<const N: usize>(self, write: impl FnOnce(Raw) -> Raw) -> Ahead {
+        write(self.end());
+        Ahead { offset: self.offset + N, ..self }
+    }
+}
+
+impl put::Put for Ahead {
+    #[inline(always)]
+    fn array<const N: usize>(self, bytes: [u8; N]) -> Self {
+        self.at_end::<N>(|out| out.array(bytes))
+    }
+
+    #[inline(always)]
+    fn run(self, bytes: &[u8]) -> Self {
+        Ahead::after(self.end().run(bytes), 0)
+    }
+
+    #[inline(always)]
+    fn low<const N: usize>(self, word: u32) -> Self {
+        self.at_end::<N>(|out| out.low::<N>(word))
+    }
+
+    #[inline(always)]
+    fn short_run(self, bytes: &[u8]) -> Option<Self> {
+        Some(Ahead::after(self.end().short_run(bytes)?, 0))
+    }
+}
+
 /// Hides the origin of an address from the compiler. Otherwise it would first select among numbers
 /// of bytes and then add the selected one, or add all of them at every step.
 #[inline(always)]

@@ -246,6 +246,7 @@ fn example(key: &str) -> Option<&'static str> {
         "sample" => Some("`sample = { one_in = 100 }`"),
         "per_second" => Some("`per_second = 1000`"),
         "one_in" => Some("`one_in = 100`"),
+        "usual" => Some("`usual = 2`, if most values take two bytes in the stream"),
         "pause" => Some("`pause = true`, if the program stands still in the span"),
         "within" => Some("`within = \"10 ms\"`"),
         "open" => Some("the name of a span, `\"Trace\"`"),

@@ -13,7 +13,7 @@ use crate::model::sort::Sort;
 use crate::text::diagnostic::{one_of, quote};
 use crate::text::keys;
 use crate::text::limits::{
-    DEFAULT_ELEMENTS, DEFAULT_RUN_LEN, MAX_ALIGN, MAX_ELEMENTS, MAX_PARAMS, MAX_RUN_LEN,
+    DEFAULT_ELEMENTS, DEFAULT_RUN_LEN, MAX_ALIGN, MAX_ELEMENTS, MAX_PARAMS, MAX_RUN_LEN, MAX_USUAL,
 };
 use crate::text::words::{is_camel_case, nearest};
 
@@ -87,6 +87,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
         }),
         is_counter: false,
         align: 1,
+        usual: None,
         max_len: 0,
         names: None,
         numbers: String::new(),
@@ -107,6 +108,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
     (param.sort, param.count) = (sort, count);
     let (align, aligned) = align(cx, fields, sort, count);
     (param.align, sound) = (align, sound && aligned);
+    param.usual = usual(cx, fields, types, sort, count);
     param.is_counter = is_counter(cx, fields, sort, count);
     let highest = match count {
         Count::UpTo(_) => MAX_ELEMENTS,
@@ -221,6 +223,48 @@ fn align(cx: &mut Check, fields: &Fields, sort: Sort, count: Count) -> (u32, boo
         return (1, false);
     }
     (number, true)
+}
+
+/// Returns the number of bytes that a value usually takes in a stream.
+fn usual(cx: &mut Check, fields: &Fields, types: &Types, sort: Sort, count: Count) -> Option<u8> {
+    // In a stream, a number that a later version knows does not affect the rest of its registry.
+    let noted = (cx.origin == Origin::Embedded).then(|| std::mem::take(&mut cx.diags));
+    let usual = known_usual(cx, fields, types, sort, count);
+    if let Some(noted) = noted {
+        cx.diags = noted;
+    }
+    usual
+}
+
+fn known_usual(cx: &mut Check, fields: &Fields, types: &Types, sort: Sort, count: Count) -> Option<u8> {
+    let usual = fields.int(cx, "usual", 1..=MAX_USUAL.into())?;
+    let repr = match sort {
+        Sort::Named(index) => types.list[index].repr,
+        sort => sort,
+    };
+    let most = match (repr, count) {
+        (Sort::U16 | Sort::I16, Count::One) => 3,
+        (Sort::Pointer | Sort::Addr | Sort::Word | Sort::Label, Count::One) => MAX_USUAL,
+        (Sort::U32 | Sort::I32 | Sort::U64 | Sort::I64, Count::One) => MAX_USUAL,
+        _ => {
+            let message = format!("{} has a `usual`, but is not a number of one to nine bytes", fields.what);
+            let help = "leave it out: it is for single addresses, words, labels, and enums and integers of several bytes";
+            cx.diags.error(usual.span(), message).help(help);
+            return None;
+        }
+    };
+    // It fits: it was checked.
+    let number = *usual.get_ref() as u8;
+    if number > most {
+        let name = repr.name().unwrap_or_default();
+        let message = format!(
+            "the `usual` of {} is {number}, but its `{name}` takes at most {most} bytes",
+            fields.what
+        );
+        cx.diags.error(usual.span(), message).help("say how many bytes the values usually take");
+        return None;
+    }
+    Some(number)
 }
 
 /// Returns true for a single number with the mark `counter`.

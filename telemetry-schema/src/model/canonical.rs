@@ -242,6 +242,9 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
         if param.align > 1 {
             let _ = write!(out, ", align = {}", param.align);
         }
+        if let Some(usual) = param.usual {
+            let _ = write!(out, ", usual = {usual}");
+        }
         if !param.unit.is_empty() {
             let _ = write!(out, ", unit = {}", quoted(&param.unit));
         }

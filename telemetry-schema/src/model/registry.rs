@@ -186,6 +186,9 @@ pub struct Param {
     /// A power of two; 1 if unknown. Any value can be encoded, but one that is not a multiple takes
     /// up to nine bytes.
     pub align: u32,
+    /// The number of bytes, 1 to 4, that a value usually takes in a stream, if the registry says
+    /// so. A hint for emitters: any value can be encoded, and no event has other bytes.
+    pub usual: Option<u8>,
     /// The most bytes of a `String` or `Bytes`; longer ones are cut. 0 for other types.
     pub max_len: u32,
     /// Index, in its event, of the parameter whose value it names.
@@ -454,6 +457,7 @@ impl Param {
             unit: String::new(),
             is_counter: false,
             align: 1,
+            usual: None,
             max_len: if sort.is_run() { DEFAULT_RUN_LEN } else { 0 },
             names: None,
             numbers: String::new(),

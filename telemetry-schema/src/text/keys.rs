@@ -58,6 +58,7 @@ pub const PARAM: &[&str] = &[
     "type",
     "max",
     "align",
+    "usual",
     "unit",
     "counter",
     "names",

@@ -24,6 +24,10 @@ pub const DEFAULT_ELEMENTS: u32 = 64;
 /// The largest alignment of values: a large page.
 pub const MAX_ALIGN: u32 = 1 << 30;
 
+/// The most bytes that a value may be said to take usually: an emitter writes longer ones out of
+/// line.
+pub const MAX_USUAL: u8 = 4;
+
 /// Characters of a name.
 pub const MAX_NAME_LEN: usize = 64;
 

@@ -53,6 +53,19 @@ fn param(sort: Sort, max_len: u32) -> Param {
 }
 
 /// A registry may be put together by hand.
+/// A later version may know more, and its streams are read.
+#[test]
+fn a_usual_length_of_a_stream_is_a_hint() {
+    let text = include_str!("../valid/gc.toml");
+    for (number, read) in [("3", Some(3)), ("9", None), ("\"short\"", None)] {
+        let text = text.replace("usual = 3", &format!("usual = {number}"));
+        let registry = telemetry_schema::parse_embedded(&text).expect("a sound registry");
+        let mut params = registry.events.iter().flat_map(|event| &event.params);
+        let usual = params.find(|param| param.name == "limit").map(|param| param.usual);
+        assert_eq!(usual, Some(read), "usual = {number}");
+    }
+}
+
 #[test]
 fn rotations_are_those_of_the_alignment() {
     for (align, rotation) in [(0, 0), (1, 0), (2, 1), (4096, 12), (1 << 30, 30)] {

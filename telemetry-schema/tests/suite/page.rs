@@ -154,6 +154,7 @@ fn types_and_limits_are_those_of_the_code() {
         ("max", format!("up to {}, default {}", limits::MAX_RUN_LEN, limits::DEFAULT_RUN_LEN)),
         ("max", format!("up to {}, default {}", limits::MAX_ELEMENTS, limits::DEFAULT_ELEMENTS)),
         ("align", format!("up to {}, default 1", limits::MAX_ALIGN)),
+        ("usual", format!("1 to {}", limits::MAX_USUAL)),
         ("unit", format!("1 to {} characters", limits::MAX_UNIT_LEN)),
         ("limit", format!("1 to {}, default {}", limits::MAX_RUNNING, limits::DEFAULT_RUNNING)),
         ("major", format!("0 to {}", u32::MAX)),
