@@ -324,7 +324,7 @@ fn instructions() -> bool {
         ("w", "W recorded", 95.5),
         ("inherit", "W recorded, inherited clock", 87.5),
         ("w-usual", "W with usual lengths, recorded", 88.5),
-        ("inherit-usual", "the same, inherited clock", 79.5),
+        ("inherit-usual", "the same, inherited clock", 77.5),
         ("w2", "W and a 16-byte string, recorded", 106.0),
         ("pair", "begin and end of a span", 145.0),
         ("scope", "the same by a scope", 146.0),
@@ -348,8 +348,8 @@ fn instructions() -> bool {
 fn stepped() -> bool {
     let mut is_short = true;
     for (work, what, most) in [
-        ("w", "W recorded, by a clock as natively", 92.5),
-        ("w-usual", "W with usual lengths, in the same way", 83.5),
+        ("w", "W recorded, by a clock as natively", 91.5),
+        ("w-usual", "W with usual lengths, in the same way", 81.5),
     ] {
         let Ok(this) = std::env::current_exe() else { return true };
         let output = Command::new(this).args(["--steps", work]).output();

@@ -63,17 +63,21 @@ pub fn record<
         return lane.leave(false);
     }
     let time = reading.unwrap_or_else(|| all.time.get());
-    let since = || time.wrapping_sub(lane.time.get());
-    let short = |at| fields.put_short(put::short_pair(Raw::new(at), site.code, since())?, &all.slots);
-    let out = if F::HAS_USUAL {
-        usual(at, site.code, since(), &fields, &all.slots).or_else(|| {
+    let since = time.wrapping_sub(lane.time.get());
+    let mut out = None;
+    if F::HAS_USUAL {
+        out = usual(at, site.code, since, &fields, &all.slots);
+    }
+    if out.is_none() {
+        let (mut at, mut since) = (at, since);
+        if F::HAS_USUAL {
             put::cold_path();
-            // Read again, so that no register need keep it until here.
-            short(gate::unmarked(lane.gate.at()))
-        })
-    } else {
-        short(at)
-    };
+            // Read again, so that no register need keep them until here.
+            at = gate::unmarked(lane.gate.at());
+            since = time.wrapping_sub(lane.time.get());
+        }
+        out = short(at, site.code, since, &fields, &all.slots);
+    }
     let Some(out) = out else {
         return lane.leave(false);
     };
@@ -84,6 +88,19 @@ pub fn record<
     }
     lane.commit(out.end());
     lane.leave(true)
+}
+
+/// Writes an event whose values are short. A function and no closure, since those are not always
+/// inlined.
+#[inline(always)]
+fn short<const SLOTS: usize>(
+    at: *mut u8,
+    code: u16,
+    since: u64,
+    fields: &impl Fields<SLOTS>,
+    slots: &[Cell<u64>; SLOTS],
+) -> Option<Raw> {
+    fields.put_short(put::short_pair(Raw::new(at), code, since)?, slots)
 }
 
 /// Writes an event whose parameters have their usual lengths, as the registry says. Its time may
