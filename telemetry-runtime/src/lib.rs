@@ -98,7 +98,9 @@ pub mod __private {
     pub use crate::own::labels::{intern, interned};
     pub use crate::own::marks::mark_as;
     pub use crate::own::stacks::{stack, stack_at};
-    pub use crate::{censuses, emitters, emitters_in_editor, probe, scopes, scopes_in_editor, with_async};
+    pub use crate::{
+        called, censuses, emitters, emitters_in_editor, probe, scopes, scopes_in_editor, with_async,
+    };
     pub use core;
     pub use core::sync::atomic::{AtomicU8, AtomicU64};
     pub use std;

@@ -74,6 +74,8 @@ struct EventListed {
     name: String,
     kind: String,
     doc: String,
+    /// Whether code calls the emitter; null if the file does not tell.
+    called: Option<bool>,
 }
 
 impl Run for Args {
@@ -134,26 +136,48 @@ impl FileListed {
         FileListed {
             file: file.display().to_string(),
             runtimes: contained.runtimes.clone(),
-            registries: programs.into_iter().chain(own).map(RegistryListed::new).collect(),
+            registries: programs
+                .into_iter()
+                .chain(own)
+                .map(|registry| RegistryListed::new(registry, contained))
+                .collect(),
         }
     }
 }
 
 impl RegistryListed {
-    fn new(registry: &Registry) -> RegistryListed {
+    fn new(registry: &Registry, contained: &Contained) -> RegistryListed {
+        let fingerprint = registry.fingerprint();
         let used = registry.events.iter().filter(|event| event.used);
         let events = used.map(|event| EventListed {
             code: event.code,
             name: event.name.clone(),
             kind: registry.kind_of(event).name.clone(),
             doc: event.doc.clone(),
+            // The runtime samples counters.
+            called: contained.is_called(fingerprint, event.code).filter(|_| event.counter.is_none()),
         });
         RegistryListed {
             name: registry.name.clone(),
             version: registry.version.to_string(),
-            fingerprint: format!("{:016x}", registry.fingerprint()),
+            fingerprint: format!("{fingerprint:016x}"),
             doc: registry.doc.clone(),
             events: events.collect(),
+        }
+    }
+}
+
+impl RegistryListed {
+    /// Returns the events that no code of a program calls, in words. Nothing if code may call all.
+    fn uncalled(&self) -> Option<String> {
+        let events = || self.events.iter();
+        let names: Vec<&str> =
+            events().filter(|event| event.called == Some(false)).map(|event| event.name.as_str()).collect();
+        match names.is_empty() {
+            false => Some(names.join(", ")),
+            // No program calls those of the runtime.
+            true if self.name == own::NAME || events().any(|event| event.called.is_some()) => None,
+            true => Some("not known".to_string()),
         }
     }
 }
@@ -175,13 +199,19 @@ impl Listed {
                 table.row([name.clone(), version.clone(), events, fingerprint.clone(), escaped_text(doc)]);
             }
             table.append_if_any(out);
+            for registry in registries {
+                if let Some(uncalled) = registry.uncalled().filter(|_| !runtimes.is_empty()) {
+                    let line = format!("\nevents of {} that no code calls: {uncalled}\n", registry.name);
+                    out.extend_from_slice(line.as_bytes());
+                }
+            }
             for registry in registries.iter().filter(|_| has_events) {
                 let events = count(registry.events.len() as u64, "event");
                 out.extend_from_slice(
                     format!("\n{} {}: {events}\n", registry.name, registry.version).as_bytes(),
                 );
                 let mut table = Table::new(2, &["event", "kind", "code", "doc"]).with_words_last();
-                for EventListed { code, name, kind, doc } in &registry.events {
+                for EventListed { code, name, kind, doc, .. } in &registry.events {
                     table.row([name.clone(), kind.clone(), format!("{code:#06x}"), escaped_text(doc)]);
                 }
                 table.append_if_any(out);

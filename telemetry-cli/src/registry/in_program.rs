@@ -1,6 +1,6 @@
 //! Registries that a program, or an image of its memory, contains.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -9,8 +9,12 @@ use memchr::memmem::Finder;
 use telemetry_format::{BlockType, HEADER_LEN, Header, MAGIC, MAX_PAYLOAD};
 use telemetry_schema::{ProgramHead, Registry, parse_embedded};
 
+use crate::registry::called::CalledMark;
+
 /// How much of a file is searched at once.
 const CHUNK: usize = 1 << 20;
+/// The most emitters that are remembered.
+const MAX_CALLED: usize = 1 << 20;
 /// A string in the runtime, before its version and ` variety=NAME`.
 const RUNTIME: &[u8] = b"telemetry-runtime ";
 /// The maximum of bytes of such a string.
@@ -23,6 +27,8 @@ const VARIETIES: [&str; 3] = ["cool", "hot", "rash"];
 pub(crate) struct Contained {
     /// By name, version and fingerprint, each once.
     pub(crate) registries: BTreeMap<(String, [u32; 3], u64), Registry>,
+    /// The emitters that code calls, if the file is a program or a library.
+    pub(crate) called: BTreeSet<CalledMark>,
     /// The versions of the runtime, and their varieties, each once.
     pub(crate) runtimes: Vec<String>,
 }
@@ -31,15 +37,26 @@ pub(crate) struct Contained {
 /// in blocks.
 pub(crate) fn search(path: &Path) -> std::io::Result<Contained> {
     let mut found = Contained::default();
-    find(path, &[ProgramHead::MARK.as_bytes(), &MAGIC, RUNTIME], |which, file, at| {
+    find(path, &[ProgramHead::MARK.as_bytes(), &MAGIC, CalledMark::MARK, RUNTIME], |which, file, at| {
         match which {
             0 => found.take(behind_head(file, at)?),
             1 => found.take(in_block(file, at)?),
+            2 => found.take_mark(CalledMark::read(&part(file, at, CalledMark::LEN)?)),
             _ => found.take_runtime(runtime_at(file, at)?),
         }
         Ok(true)
     })?;
+    // A core dump may have only some pages of its program.
+    if !is_program(&mut File::open(path)?)? {
+        found.called.clear();
+    }
     Ok(found)
+}
+
+/// Returns true if a file is a program or a library for Linux, and not a core dump.
+fn is_program(file: &mut File) -> std::io::Result<bool> {
+    let head = part(file, 0, 18)?;
+    Ok(head.starts_with(b"\x7fELF") && matches!(head.get(16..18), Some([2 | 3, 0])))
 }
 
 /// Returns the variety of the first runtime in a file.
@@ -102,6 +119,20 @@ impl Contained {
             let version = [registry.version.major, registry.version.median, registry.version.minor];
             self.registries.insert((registry.name.clone(), version, registry.fingerprint()), registry);
         }
+    }
+
+    fn take_mark(&mut self, mark: Option<CalledMark>) {
+        if self.called.len() < MAX_CALLED {
+            self.called.extend(mark);
+        }
+    }
+
+    /// Returns true if code calls the emitter of an event. Nothing if the file does not tell: it
+    /// has no mark of an emitter of the registry.
+    pub(crate) fn is_called(&self, fingerprint: u64, code: u16) -> Option<bool> {
+        let mark = |code| CalledMark { fingerprint, code };
+        let is_told = self.called.range(mark(0)..=mark(u16::MAX)).next().is_some();
+        is_told.then(|| self.called.contains(&mark(code)))
     }
 
     fn take_runtime(&mut self, runtime: Option<(String, &'static str)>) {

@@ -4,6 +4,7 @@
 //! rules.
 
 pub(crate) mod args;
+mod called;
 pub(crate) mod change;
 pub(crate) mod in_program;
 pub(crate) mod released;

@@ -50,6 +50,124 @@ fn programs_have_registries() {
     assert!(text.contains("variety=cool"), "{text}");
 }
 
+/// Events, of which a program calls two.
+const THREE: &str = r#"
+[registry]
+name = "three"
+version = "1.0.0"
+doc = "Three events"
+
+[kinds]
+Call = { bit = 0, doc = "per call" }
+
+[[event]]
+name = "First"
+code = 1
+kind = "Call"
+doc = "It is called"
+params = [{ name = "size", sort = "word", doc = "a size" }]
+
+[[event]]
+name = "Second"
+code = 2
+kind = "Call"
+doc = "It is called by code that does not run"
+params = [{ name = "size", sort = "word", doc = "a size" }]
+
+[[event]]
+name = "Third"
+code = 3
+kind = "Call"
+doc = "It is not called"
+params = [{ name = "size", sort = "word", doc = "a size" }]
+"#;
+
+const MAIN: &str = r#"
+#![forbid(unsafe_code)]
+#[telemetry::telemetry_event("three.toml")]
+pub mod events {}
+fn main() {
+    events::first!(1_u64);
+    if std::env::args().count() > 100 {
+        events::second!(2_u64);
+    }
+}
+"#;
+
+/// Builds a program as a release is: optimized, and without symbols.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn build(name: &str, flags: &str) -> std::path::PathBuf {
+    let temporary = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let folder = temporary.join(name);
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder");
+    std::fs::create_dir_all(folder.join("src")).expect("a folder");
+    let manifest = format!(
+        "[workspace]\n[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+         [dependencies]\ntelemetry-events = {{ path = {root:?} }}\n\n\
+         [profile.dev]\nopt-level = 3\nstrip = true\ndebug = false\nincremental = false\n"
+    );
+    let lock = std::fs::read_to_string(root.join("Cargo.lock")).expect("a file");
+    let files =
+        [("Cargo.toml", &*manifest), ("three.toml", THREE), ("src/main.rs", MAIN), ("Cargo.lock", &*lock)];
+    for (path, text) in files {
+        std::fs::write(folder.join(path), text).expect("a file");
+    }
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    cargo.args(["rustc", "--offline", "--color=never", "--"]).args(flags.split_whitespace());
+    // That of other programs of these tests.
+    let target = temporary.join("target");
+    let output = cargo.current_dir(&folder).env("CARGO_TARGET_DIR", &target).output().expect("a run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    target.join("debug").join(name)
+}
+
+/// Returns which emitters of a registry are called, and what the command says of it.
+#[track_caller]
+fn called(folder: &Folder, file: &str, registry: &str) -> (Vec<(String, Option<bool>)>, Option<String>) {
+    let run = folder.run(&format!("registry --json {file}"));
+    let json: Json = serde_json::from_slice(&run.stdout).expect("one object");
+    let list = json["files"][0]["registries"].as_array().expect("a list");
+    let found = list.iter().find(|one| one["name"] == registry).expect("the registry");
+    let events = found["events"].as_array().expect("a list");
+    let name = |event: &Json| event["name"].as_str().expect("a text").to_string();
+    let called = events.iter().map(|event| (name(event), event["called"].as_bool())).collect();
+    let text = String::from_utf8(folder.run(&format!("registry {file}")).stdout).expect("UTF-8");
+    let said = text.lines().find(|line| line.contains("that no code calls"));
+    (called, said.map(str::to_string))
+}
+
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn programs_tell_which_emitters_no_code_calls() {
+    let exact = [Some(true), Some(true), Some(false)];
+    let said = "events of three that no code calls: ";
+    for (name, flags, expected, says) in
+        [("three", "", exact, Some("Third")), ("three-dead", "-Clink-dead-code", [Some(true); 3], None)]
+    {
+        let program = std::fs::read(build(name, flags)).expect("a file");
+        let mut core = program.clone();
+        core[16] = 4;
+        let folder = Folder::new().with("app", program).with("core", core);
+        let (found, line) = called(&folder, "app", "three");
+        let names = ["First", "Second", "Third"].map(str::to_string);
+        assert_eq!(found, names.clone().into_iter().zip(expected).collect::<Vec<_>>(), "{name}");
+        assert_eq!(line, says.map(|says| format!("{said}{says}")), "{name}");
+        // A core dump may have only a part of the program.
+        let (found, line) = called(&folder, "core", "three");
+        assert_eq!(found, names.into_iter().map(|name| (name, None)).collect::<Vec<_>>(), "{name}");
+        assert_eq!(line, Some(format!("{said}not known")), "{name}");
+    }
+}
+
+/// Streams have registries, and no code.
+#[test]
+fn streams_do_not_tell_which_emitters_are_called() {
+    let folder = Folder::new().with("gc.tel", gc());
+    let (found, line) = called(&folder, "gc.tel", "gc");
+    assert!(!found.is_empty() && found.iter().all(|(_, is_called)| is_called.is_none()), "{found:?}");
+    assert_eq!(line, None);
+}
+
 /// The printed registry is one that other commands take.
 #[test]
 fn a_registry_is_printed() {

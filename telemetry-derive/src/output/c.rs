@@ -8,6 +8,7 @@ use telemetry_schema::{Event, Registry, Slots};
 use crate::output::limits::Limited;
 use crate::output::messages::Heard;
 use crate::parts::c_sorts::{CArgument, c_argument};
+use crate::parts::called::called;
 use crate::parts::names::ident;
 use crate::parts::probes::{Caller, probe};
 
@@ -85,6 +86,7 @@ fn export(registry: &Registry, slots: &Slots, emitter: &CEmitter<'_>) -> TokenSt
     let always = event.always;
     let [long, posted, after] =
         ["long", "posted", "limited"].map(|part| quote::format_ident!("__{part}_{name}"));
+    let mark = called(registry, event);
     let record = quote! {
         let is_recorded = {
             #(#binds)*
@@ -150,6 +152,7 @@ fn export(registry: &Registry, slots: &Slots, emitter: &CEmitter<'_>) -> TokenSt
         #[cold]
         #[inline(never)]
         unsafe fn #long(#(#arguments),*) {
+            #mark
             #(#binds)*
             rt::record_long(&LANES, &REGISTRY, #site, #fields);
         }

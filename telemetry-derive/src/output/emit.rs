@@ -16,6 +16,7 @@ use crate::output::messages::{self, Heard};
 use crate::output::registry::definition;
 use crate::output::registry::local;
 use crate::output::scopes::{self, ScopeEmitter, Scopes};
+use crate::parts::called::called;
 use crate::parts::docs;
 use crate::parts::names::{exported, ident};
 use crate::parts::probes::{Caller, probe};
@@ -43,7 +44,7 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool
     let macros = emitted.iter().map(|emitter| macro_(registry, at, emitter));
     let typed = emitted.iter().map(|emitter| typed(emitter));
     let records = used.iter().map(|emitter| record(registry, emitter));
-    let longs = used.iter().map(long);
+    let longs = used.iter().map(|emitter| long(registry, emitter));
     let limiteds: Vec<TokenStream> = used.iter().filter_map(without_credit).collect();
     let limiteds = (!limiteds.is_empty()).then(|| {
         quote! {
@@ -348,13 +349,15 @@ fn without_credit(emitter: &Emitter<'_>) -> Option<TokenStream> {
     })
 }
 
-fn long(emitter: &Emitter<'_>) -> TokenStream {
+fn long(registry: &Registry, emitter: &Emitter<'_>) -> TokenStream {
     let Emitter { name, params, arguments, site, fields, .. } = emitter;
     let types = arguments.iter().map(|argument| &argument.record_ty);
+    let mark = called(registry, emitter.event);
     quote! {
         #[cold]
         #[inline(never)]
         fn #name(#(#params: #types),*) {
+            #mark
             rt::record_long(&LANES, &REGISTRY, #site, #fields);
         }
     }

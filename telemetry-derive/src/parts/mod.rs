@@ -3,6 +3,7 @@
 //! It uses no other room. It never writes an item: that is for `output`.
 
 pub(crate) mod c_sorts;
+pub(crate) mod called;
 pub(crate) mod docs;
 pub(crate) mod names;
 pub(crate) mod probes;

@@ -2,6 +2,7 @@
 //! ends a full one. Uses `control` and the rooms before it. The path of an event never allocates.
 //! The usual path neither locks nor makes a system call.
 
+mod called;
 mod census;
 mod emitters;
 pub(crate) mod lane;
