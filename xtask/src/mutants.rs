@@ -106,6 +106,7 @@ fn sample(subject: &Subject) -> Result<(), String> {
     let chosen = ["--shard", &shard, "--sharding", "round-robin"];
     let names = list(subject, &chosen)?;
     let folder = folder(subject.package)?;
+    forget_other_sources(&folder, subject.package)?;
     let record = folder.join("record.txt");
     let mut outcomes = read_record(&record);
     // A run that was interrupted has not written its record.
@@ -129,6 +130,24 @@ fn list(subject: &Subject, chosen: &[&str]) -> Result<BTreeSet<String>, String> 
     let listed = command.current_dir(root()).output();
     let listed = listed.map_err(|error| format!("cargo mutants --list: {error}"))?;
     Ok(String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect())
+}
+
+/// Removes what is known if the package or its tests were other ones then.
+fn forget_other_sources(folder: &Path, package: &str) -> Result<(), String> {
+    let of = |words: &[&str]| {
+        let run = Command::new("git").args(words).current_dir(root()).output();
+        run.map(|run| String::from_utf8_lossy(&run.stdout).into_owned())
+            .map_err(|error| format!("git: {error}"))
+    };
+    let tree = of(&["rev-parse", &format!("HEAD:{package}")])?;
+    let sources = tree + &of(&["diff", "HEAD", "--", package])?;
+    let file = folder.join("sources.txt");
+    if fs::read_to_string(&file).is_ok_and(|known| known == sources) {
+        return Ok(());
+    }
+    let failed = |error| format!("{}: {error}", folder.display());
+    fs::remove_dir_all(folder).and_then(|()| fs::create_dir_all(folder)).map_err(failed)?;
+    fs::write(&file, sources).map_err(failed)
 }
 
 /// Reads what is known of mutants. A later run of cargo-mutants does not say again what it skips.

@@ -12,8 +12,8 @@ Every event type that occurs gets a file DIR/EVENT.parquet, with its rows in tim
 files too: session, thread, label, name, lane, loss, damage, block, message and span. docs/columns.md lists all
 tables and columns. Files appear on success.
 
-With --partition, a table is a folder: DIR/EVENT/day=2026-11-28/host=NAME/SESSION.parquet. Further logs add files to
-it, and the same log replaces its own. Side tables have DIR/loss/SESSION.parquet, without day and host.
+With --partition, a table is a folder: DIR/EVENT/day=2026-11-28/host=NAME/SESSION-TIME.parquet. Further logs add
+files to it, and the same log replaces its own. Side tables have no day and host: DIR/loss/SESSION-TIME.parquet.
 
 Examples:
   telemetry parquet -d tables gc.tel                    tables/PoolInit.parquet, tables/TraceStart.parquet, ...

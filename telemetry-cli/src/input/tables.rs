@@ -25,7 +25,8 @@ const DAY_NS: i64 = 86_400_000_000_000;
 
 impl Partition {
     fn of(event: &Event<'_>) -> Partition {
-        Partition { session: event.session().id, day: event.wall_ns().div_euclid(DAY_NS) }
+        // No program recorded events before 1970: its clock was wrong.
+        Partition { session: event.session().id, day: event.wall_ns().div_euclid(DAY_NS).max(0) }
     }
 }
 
@@ -43,6 +44,8 @@ pub(crate) struct TableBatches<'o> {
     /// The partition of the builder; `None` without partitions, and before the first event.
     partition: Option<Partition>,
     is_partitioned: bool,
+    /// The time of the first event in its session, in nanoseconds, with partitions.
+    first_ns: Option<i64>,
     /// The builders of other partitions.
     others: BTreeMap<Partition, Builder>,
     messages: Messages,
@@ -74,6 +77,7 @@ impl<'o> TableBatches<'o> {
             builder: Builder::new(Tables::of(opened.registries())),
             partition: None,
             is_partitioned,
+            first_ns: None,
             others: BTreeMap::new(),
             messages: Messages::default(),
             counters: CounterValues::default(),
@@ -98,10 +102,11 @@ impl<'o> TableBatches<'o> {
         session.facts.text("host")
     }
 
-    /// Returns the first session so far.
+    /// Returns the first session, and the time of the first event in its session, in nanoseconds.
     #[cfg(feature = "parquet")]
-    pub(crate) fn first_session(&self) -> Option<u64> {
-        self.opened.events.sessions().first().map(|session| session.id)
+    pub(crate) fn first(&self) -> (u64, i64) {
+        let session = self.opened.events.sessions().first().map_or(0, |session| session.id);
+        (session, self.first_ns.unwrap_or_default())
     }
 
     /// Returns the next batch; `None` at the end.
@@ -135,12 +140,13 @@ impl<'o> TableBatches<'o> {
     /// Reads events until there is a batch. Returns false at the end.
     fn read(&mut self) -> Result<bool, Failure> {
         let TableBatches { opened, progress, builder, partition, is_partitioned, others, ready, .. } = self;
-        let TableBatches { messages, counters, spans, damages, .. } = self;
+        let TableBatches { messages, counters, spans, damages, first_ns, .. } = self;
         let of_side = |batch| Rows { partition: None, batch };
         while let Some(batch) = opened.events.next_batch().map_err(cannot_read)? {
             // A closure, or `extend`, would be a call for each event.
             for event in batch.iter() {
                 if *is_partitioned && *partition != Some(Partition::of(&event)) {
+                    first_ns.get_or_insert(event.time_ns());
                     turn_to(Partition::of(&event), partition, builder, others, ready);
                 }
                 if let Some(batch) = builder.push(&event) {

@@ -205,18 +205,33 @@ mod files {
         check(
             "day=",
             &[
-                ("/Heartbeat/day=2026-11-21/host=__HIVE_DEFAULT_PARTITION__/000000000000000c.parquet", 2),
-                ("/Heartbeat/day=2026-11-21/host=web%2F2%20%C3%A9/000000000000000b.parquet", 2),
-                ("/Heartbeat/day=2026-11-21/host=web-1/000000000000000a.parquet", 2),
-                ("/Heartbeat/day=2026-11-22/host=__HIVE_DEFAULT_PARTITION__/000000000000000c.parquet", 2),
-                ("/Heartbeat/day=2026-11-22/host=web%2F2%20%C3%A9/000000000000000b.parquet", 2),
-                ("/Heartbeat/day=2026-11-22/host=web-1/000000000000000a.parquet", 2),
+                (
+                    "/Heartbeat/day=2026-11-21/host=__HIVE_DEFAULT_PARTITION__/000000000000000c-0000000000000000.parquet",
+                    2,
+                ),
+                (
+                    "/Heartbeat/day=2026-11-21/host=web%2F2%20%C3%A9/000000000000000b-0000000000000000.parquet",
+                    2,
+                ),
+                ("/Heartbeat/day=2026-11-21/host=web-1/000000000000000a-0000000000000000.parquet", 2),
+                (
+                    "/Heartbeat/day=2026-11-22/host=__HIVE_DEFAULT_PARTITION__/000000000000000c-0000000000000000.parquet",
+                    2,
+                ),
+                (
+                    "/Heartbeat/day=2026-11-22/host=web%2F2%20%C3%A9/000000000000000b-0000000000000000.parquet",
+                    2,
+                ),
+                ("/Heartbeat/day=2026-11-22/host=web-1/000000000000000a-0000000000000000.parquet", 2),
             ],
         );
         // Each run has its side tables, by its first session.
         check(
             "/session/",
-            &[("/session/000000000000000a.parquet", 1), ("/session/000000000000000c.parquet", 1)],
+            &[
+                ("/session/000000000000000a-0000000000000000.parquet", 1),
+                ("/session/000000000000000c-0000000000000000.parquet", 1),
+            ],
         );
     }
 

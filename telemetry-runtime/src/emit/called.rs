@@ -2,7 +2,8 @@
 //!
 //! It is 16 bytes in a section that belongs to the section of a function of the emitter. If nothing
 //! calls the emitter, the linker drops the function, and the mark with it. The mark is no
-//! instruction, and no code refers to it.
+//! instruction, and no code refers to it. Its section is not named like an identifier of C: linkers
+//! such as mold keep all sections with such a name.
 
 /// Makes the mark in a function of an emitter, with the fingerprint of the registry and the event's
 /// code. For generated code, not public API.
@@ -23,7 +24,7 @@ macro_rules! called {
                 ".altmacro",
                 ".macro telemetry_call number",
                 ".Ltelemetry_call\\number:",
-                ".pushsection telemetry_called, \"ao\", \"progbits\", .Ltelemetry_call\\number",
+                ".pushsection .telemetry_called, \"ao\", \"progbits\", .Ltelemetry_call\\number",
                 // `CalledMark` of `telemetry registry` reads it.
                 ".byte 0x89, 0x54, 0x65, 0x6c, 0x45, 0x6d",
                 ::core::concat!(".2byte ", $code),

@@ -96,7 +96,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
         since: None,
     };
     if role.is_some() {
-        for key in ["unit", "counter", "names", "numbers", "sensitive"] {
+        for key in ["unit", "counter", "names", "numbers", "sensitive", "usual"] {
             if let Some(value) = fields.place(key) {
                 let message = format!("{} has `{key}`, but is a stack", fields.what);
                 cx.diags.error(value, message).help(format!("leave `{key}` out"));

@@ -52,7 +52,6 @@ fn param(sort: Sort, max_len: u32) -> Param {
     param
 }
 
-/// A registry may be put together by hand.
 /// A later version may know more, and its streams are read.
 #[test]
 fn a_usual_length_of_a_stream_is_a_hint() {
@@ -66,6 +65,7 @@ fn a_usual_length_of_a_stream_is_a_hint() {
     }
 }
 
+/// A registry may be put together by hand.
 #[test]
 fn rotations_are_those_of_the_alignment() {
     for (align, rotation) in [(0, 0), (1, 0), (2, 1), (4096, 12), (1 << 30, 30)] {

@@ -126,7 +126,7 @@ impl Context {
                 }
                 self.priorities.learn(header.registry, text.bytes());
                 if let Some(withheld) = &mut self.withheld {
-                    withheld.learn(header.registry, text.bytes());
+                    withheld.learn(header, text.bytes());
                 }
             }
             _ => {}

@@ -81,6 +81,10 @@ struct Run {
 fn add(runs: &mut Vec<Run>, header: Header) {
     let end = header.before + u64::from(header.events);
     match runs.last_mut() {
+        // Without events, only the latest sums count.
+        Some(run) if run.end == run.first.before && header.before == end && end == run.end => {
+            *run = Run { first: header.clone(), last: header, end };
+        }
         Some(run) if header.before <= run.end => (run.last, run.end) = (header, end.max(run.end)),
         _ => runs.push(Run { first: header.clone(), last: header, end }),
     }

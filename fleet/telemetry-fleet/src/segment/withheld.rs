@@ -1,24 +1,32 @@
 //! What does not leave the host: kinds with sensitive parameters, as sinks over a network have it.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use telemetry_decode::blocks::{Block, Blocks, Piece};
-use telemetry_format::{BlockType, HEADER_LEN, Header};
+use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
 
 use crate::segment::text::{Text, own_fingerprint};
 
 /// The kinds of one session that do not leave the host.
 #[derive(Debug)]
 pub(crate) struct Withheld {
-    /// By fingerprint of each registry so far: its kinds, as bits.
+    /// By fingerprint of each registry so far: its kinds, as bits. Of two texts of one registry, the
+    /// stricter counts.
     kinds: HashMap<u64, u64>,
+    /// Parts of texts that are not whole yet, by their offsets, and whether they are the last.
+    parts: HashMap<u64, BTreeMap<u32, (Vec<u8>, bool)>>,
+    /// The bytes of these parts.
+    waiting: usize,
     /// Whether the texts of labels stay, too.
     labels: bool,
 }
+
+/// The most bytes of parts that wait for others.
+const MAX_WAITING: usize = 16 << 20;
 
 /// A block as it leaves the host.
 pub(crate) struct Leaving<'a> {
@@ -31,13 +39,20 @@ pub(crate) struct Leaving<'a> {
 impl Withheld {
     /// Withholds what the registries of a session say.
     pub(crate) fn new() -> Withheld {
-        Withheld { kinds: own_fingerprint().map(|own| (own, 0)).into_iter().collect(), labels: false }
+        Withheld {
+            kinds: own_fingerprint().map(|own| (own, 0)).into_iter().collect(),
+            parts: HashMap::new(),
+            waiting: 0,
+            labels: false,
+        }
     }
 
-    /// Learns from the text of a registry.
-    pub(crate) fn learn(&mut self, registry: u64, text: &[u8]) {
+    /// Learns from the text of a registry in a block. Until all parts of a text are there, it is
+    /// not known what the registry says.
+    pub(crate) fn learn(&mut self, header: &Header, text: &[u8]) {
+        let Some(text) = self.whole(header, text) else { return };
         // Most registries mark nothing, and are not parsed.
-        let (kinds, labels) = match std::str::from_utf8(text) {
+        let (kinds, labels) = match std::str::from_utf8(&text) {
             Ok(text) if !text.is_empty() && !text.contains("sensitive") => (0, false),
             Ok(text) => match telemetry_schema::parse_embedded(text) {
                 Ok(parsed) => (parsed.withheld_kinds(), parsed.withholds_labels()),
@@ -46,8 +61,40 @@ impl Withheld {
             },
             Err(_) => (u64::MAX, true),
         };
-        self.kinds.insert(registry, kinds);
+        *self.kinds.entry(header.registry).or_default() |= kinds;
         self.labels |= labels;
+    }
+
+    /// Returns the whole text to which a block belongs, if all of it is there.
+    fn whole<'t>(&mut self, header: &Header, text: &'t [u8]) -> Option<Cow<'t, [u8]>> {
+        let is_last = header.flags & flags::LAST != 0;
+        let is_of_registry = |text: &str| {
+            telemetry_schema::parse_embedded(text).is_ok_and(|parsed| parsed.fingerprint() == header.registry)
+        };
+        // Some writers do not mark the last part of a text that has only one.
+        if header.offset == 0 && (is_last || std::str::from_utf8(text).is_ok_and(is_of_registry)) {
+            return Some(text.into());
+        }
+        if self.waiting + text.len() > MAX_WAITING {
+            return None;
+        }
+        self.waiting += text.len();
+        let parts = self.parts.entry(header.registry).or_default();
+        let before = parts.insert(header.offset, (text.to_vec(), is_last));
+        self.waiting -= before.map_or(0, |(before, _)| before.len());
+        let mut joined = Vec::new();
+        for (offset, (part, is_last)) in parts.iter() {
+            if *offset as usize != joined.len() {
+                return None;
+            }
+            joined.extend_from_slice(part);
+            if *is_last {
+                let parts = self.parts.remove(&header.registry).unwrap_or_default();
+                self.waiting -= parts.values().map(|(part, _)| part.len()).sum::<usize>();
+                return Some(joined.into());
+            }
+        }
+        None
     }
 
     /// Returns true if the texts of labels stay on the host.
@@ -89,14 +136,15 @@ impl Withheld {
 }
 
 /// Returns true if a registry in the segment in this file says that something does not leave the
-/// host.
+/// host, or if the registry of some events is not there.
 pub(crate) fn marks_sensitive(segment: &Path) -> io::Result<bool> {
     let (mut blocks, mut withheld) = (Blocks::new(File::open(segment)?), Withheld::new());
     while let Some(piece) = blocks.next()? {
-        if let Piece::Block(block) = piece
-            && block.header.block_type == BlockType::Registry
-        {
-            withheld.learn(block.header.registry, Text::of(&block).bytes());
+        let Piece::Block(block) = piece else { continue };
+        match block.header.block_type {
+            BlockType::Registry => withheld.learn(&block.header, Text::of(&block).bytes()),
+            BlockType::Events if !withheld.kinds.contains_key(&block.header.registry) => return Ok(true),
+            _ => {}
         }
     }
     Ok(withheld.is_any())
@@ -128,7 +176,7 @@ fn without_events(header: &Header) -> Header {
 
 #[cfg(test)]
 mod tests {
-    use telemetry_format::{Loss, codec, flags};
+    use telemetry_format::{Loss, codec};
 
     use super::*;
 
@@ -200,8 +248,37 @@ params = [{{ name = "who", sort = "label", {sensitive}doc = "who" }}]
             ("no registry".to_owned(), (0, false)),
         ] {
             let mut withheld = Withheld::new();
-            withheld.learn(7, text.as_bytes());
+            let header = Header { registry: 7, flags: flags::LAST, ..Header::new(BlockType::Registry, 1) };
+            withheld.learn(&header, text.as_bytes());
             assert_eq!((withheld.kinds[&7], withheld.labels), wanted, "{text}");
+            // In parts, in any order, and again. Until the last one, nothing is known.
+            let mut withheld = Withheld::new();
+            let parts = |length: usize| text.as_bytes().chunks(length).enumerate();
+            let last = parts(7).count().saturating_sub(1);
+            for (number, part) in parts(7).chain(parts(7)).skip(last) {
+                let header = Header {
+                    offset: 7 * number as u32,
+                    flags: if number == last { flags::LAST } else { 0 },
+                    ..header.clone()
+                };
+                assert_eq!(withheld.kinds.get(&7), None, "{text}");
+                withheld.learn(&header, part);
+                if withheld.kinds.contains_key(&7) {
+                    assert_eq!((withheld.kinds[&7], withheld.labels), wanted, "{text}");
+                    assert_eq!((withheld.waiting, withheld.parts.len()), (0, 0));
+                    break;
+                }
+            }
+            assert_eq!(withheld.kinds.contains_key(&7), !text.is_empty(), "{text}");
         }
+    }
+
+    #[test]
+    fn of_two_texts_the_stricter_counts() {
+        let header = Header { registry: 7, flags: flags::LAST, ..Header::new(BlockType::Registry, 1) };
+        let mut withheld = Withheld::new();
+        withheld.learn(&header, b"sensitive =");
+        withheld.learn(&header, b"nothing is marked");
+        assert_eq!(withheld.kinds[&7], u64::MAX);
     }
 }

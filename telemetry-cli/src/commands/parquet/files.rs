@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use telemetry_columns::{EncodedRowGroup, Error, ParquetWriter, RowGroup, Table, Tables};
+use telemetry_columns::{Data, EncodedRowGroup, Error, ParquetWriter, RowGroup, Table, Tables};
 use telemetry_format::Calendar;
 
 use crate::input::events::Opened;
@@ -87,12 +87,13 @@ impl Files<'_> {
         files: &'f mut BTreeMap<Place, File>,
         place: Place,
         table: &Arc<Table>,
+        first_ns: Option<i64>,
         batches: &TableBatches<'_>,
     ) -> Result<&'f mut File, Failure> {
         match files.entry(place) {
             Entry::Occupied(file) => Ok(file.into_mut()),
             Entry::Vacant(vacant) => {
-                let path = self.path(vacant.key(), batches)?;
+                let path = self.path(vacant.key(), first_ns, batches)?;
                 let output = Output::beside(&path, &self.inputs)?;
                 let writer = ParquetWriter::new(output, table, batches.registries());
                 Ok(vacant.insert(File { path, writer }))
@@ -100,22 +101,28 @@ impl Files<'_> {
         }
     }
 
-    /// Returns the path of a file, whose folder is made.
-    fn path(&self, (table, partition): &Place, batches: &TableBatches<'_>) -> Result<PathBuf, Failure> {
+    /// Returns the path of a file, whose folder is made. The name has the time of the first row or,
+    /// for a side table, of the first event. So files of other parts of a session stay.
+    fn path(
+        &self,
+        (table, partition): &Place,
+        first_ns: Option<i64>,
+        batches: &TableBatches<'_>,
+    ) -> Result<PathBuf, Failure> {
         if !self.is_partitioned {
             return Ok(self.directory.join(format!("{table}.parquet")));
         }
-        let (folder, session) = match partition {
+        let (folder, session, first_ns) = match partition {
             Some(Partition { session, day }) => {
                 let host = batches.host(*session).map_or_else(|| NO_HOST.to_owned(), escape);
-                (format!("day={}/host={host}", date(*day)), *session)
+                (format!("day={}/host={host}", date(*day)), *session, first_ns.unwrap_or_default())
             }
-            None => (String::new(), batches.first_session().unwrap_or_default()),
+            None => (String::new(), batches.first().0, batches.first().1),
         };
         let folder = self.directory.join(table).join(folder);
         let made = Directory::make(&folder)?;
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(made);
-        Ok(folder.join(format!("{session:016x}.parquet")))
+        Ok(folder.join(format!("{session:016x}-{first_ns:016x}.parquet")))
     }
 
     /// Adds rows. Returns the row groups that are complete.
@@ -123,7 +130,11 @@ impl Files<'_> {
         let mut files = self.lock();
         let table = rows.batch.table().clone();
         let place = (table.name.clone(), rows.partition);
-        let file = self.begin(&mut files, place.clone(), &table, batches)?;
+        let first_ns = match rows.batch.column("time_ns").map(|column| column.data()) {
+            Some(Data::I64(times)) => times.first().copied(),
+            _ => None,
+        };
+        let file = self.begin(&mut files, place.clone(), &table, first_ns, batches)?;
         let full = file.writer.add(rows.batch).map_err(|error| failed(&file.path, &error))?;
         let held: usize = files.values().map(|file| file.writer.held()).sum();
         let largest = match files.iter_mut().max_by_key(|(_, file)| file.writer.held()) {
@@ -140,7 +151,7 @@ impl Files<'_> {
         let mut files = self.lock();
         for table in Tables::sides() {
             // A table without rows says that there is nothing to say.
-            self.begin(&mut files, (table.name.clone(), None), &table, batches)?;
+            self.begin(&mut files, (table.name.clone(), None), &table, None, batches)?;
         }
         let mut rest = Vec::new();
         for (place, File { path, writer }) in files.iter_mut() {

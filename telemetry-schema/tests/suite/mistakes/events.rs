@@ -168,6 +168,7 @@ pub(super) const EVENTS: &[Mistake] = &[
     meaning("numbers_no_event_tells", &[("sort = \"Access\"", "sort = \"u16\", numbers = \"label\"")]),
     form("unit_of_a_stack", &[("sort = \"Access\"", "sort = \"stack\", unit = \"bytes\"")]),
     form("sensitive_unknown", &[(LABEL, "sort = \"S\", max = 64, sensitive = \"private\"")]),
+    meaning("usual_of_a_stack", &[("sort = \"Access\"", "sort = \"stack\", usual = 2")]),
     meaning("sensitive_stack", &[("sort = \"Access\"", "sort = \"stack\", sensitive = \"secret\"")]),
     form("role_unknown", &[("sort = \"Access\"", "sort = \"u32\", role = \"heap\"")]),
     form("role_of_another_sort", &[("sort = \"Access\"", "sort = \"u16\", role = \"stack\"")]),
