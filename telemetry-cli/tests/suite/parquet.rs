@@ -215,14 +215,14 @@ mod files {
                 ),
                 ("/Heartbeat/day=2026-11-21/host=web-1/000000000000000a-0000000000000000.parquet", 2),
                 (
-                    "/Heartbeat/day=2026-11-22/host=__HIVE_DEFAULT_PARTITION__/000000000000000c-0000000000000000.parquet",
+                    "/Heartbeat/day=2026-11-22/host=__HIVE_DEFAULT_PARTITION__/000000000000000c-00003b9dd0dc4200.parquet",
                     2,
                 ),
                 (
-                    "/Heartbeat/day=2026-11-22/host=web%2F2%20%C3%A9/000000000000000b-0000000000000000.parquet",
+                    "/Heartbeat/day=2026-11-22/host=web%2F2%20%C3%A9/000000000000000b-00003b9dd0dc4200.parquet",
                     2,
                 ),
-                ("/Heartbeat/day=2026-11-22/host=web-1/000000000000000a-0000000000000000.parquet", 2),
+                ("/Heartbeat/day=2026-11-22/host=web-1/000000000000000a-00003b9dd0dc4200.parquet", 2),
             ],
         );
         // Each run has its side tables, by its first session.

@@ -82,18 +82,27 @@ impl Words {
     /// Returns true if a word names the event and no later word takes it away. The runtime's own
     /// events need no word, except those of the kind `Usage`.
     pub(crate) fn name(&self, registry: &Registry, event: &EventInfo) -> bool {
-        let last = self.iter().filter(|(word, _)| names(registry, word, event)).last();
         let kind = &registry.def().kinds[usize::from(event.kind)];
-        last.map_or(registry.is_own() && kind.bit != USAGE_KIND, |(_, adds)| adds)
+        let mut is_named = registry.is_own() && kind.bit != USAGE_KIND;
+        // A loop takes less of the stack than `filter` and `last` in a debug build, and a handler
+        // of a fatal signal has only a few kilobytes.
+        for (word, adds) in self.iter() {
+            if names(registry, word, event) {
+                is_named = adds;
+            }
+        }
+        is_named
     }
 
     /// Returns the kinds with an event that is named, as bits.
     pub(crate) fn kinds(&self, registry: &Registry) -> u64 {
         let def = registry.def();
-        def.events.iter().fold(0, |bits, event| {
+        let mut bits = 0;
+        for event in def.events {
             let bit = def.kinds[usize::from(event.kind)].bit;
-            bits | u64::from(self.name(registry, event)) << bit
-        })
+            bits |= u64::from(self.name(registry, event)) << bit;
+        }
+        bits
     }
 
     /// Appends a word, and removes earlier words that it makes void. The text thus stays as short

@@ -33,7 +33,11 @@ const PREFIX: usize = 3 + MAX_VARINT;
 ///
 /// This function makes no call, and the macro calls `record_long` last. So the emitter needs no
 /// frame and saves no register.
-#[inline(always)]
+///
+/// With debug assertions it is a function, whose frame is gone before `record_long` is called. Such
+/// frames are large, and handlers of fatal signals have only a few kilobytes of stack.
+#[cfg_attr(debug_assertions, inline(never))]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn record<
     const KINDS: usize,
     const SLOTS: usize,

@@ -128,8 +128,9 @@ impl Registry {
     /// Returns a number that practically always differs between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. It does not cover
     /// docs, priorities, `network`, presets, units, counters, spans, messages, rules, `always`,
-    /// `used`, `usual` and `replay`. Nor does it cover `range`, `census`, `tracing`, `time`, `limit`,
-    /// `sample`, `names`, `numbers`, `sensitive` and `since`. The last is about *older* streams.
+    /// `used`, `usual` and `replay`. Nor does it cover `range`, `census`, `tracing`, `time`,
+    /// `limit`, `sample`, `names`, `numbers`, `sensitive` and `since`. The last is about *older*
+    /// streams.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())
     }

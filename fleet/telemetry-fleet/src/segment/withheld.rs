@@ -14,8 +14,8 @@ use crate::segment::text::{Text, own_fingerprint};
 /// The kinds of one session that do not leave the host.
 #[derive(Debug)]
 pub(crate) struct Withheld {
-    /// By fingerprint of each registry so far: its kinds, as bits. Of two texts of one registry, the
-    /// stricter counts.
+    /// By fingerprint of each registry so far: its kinds, as bits. Of two texts of one registry,
+    /// the stricter counts.
     kinds: HashMap<u64, u64>,
     /// Parts of texts that are not whole yet, by their offsets, and whether they are the last.
     parts: HashMap<u64, BTreeMap<u32, (Vec<u8>, bool)>>,
@@ -136,7 +136,7 @@ impl Withheld {
 }
 
 /// Returns true if a registry in the segment in this file says that something does not leave the
-/// host, or if the registry of some events is not there.
+/// host. Returns true, too, if the registry of some events is missing.
 pub(crate) fn marks_sensitive(segment: &Path) -> io::Result<bool> {
     let (mut blocks, mut withheld) = (Blocks::new(File::open(segment)?), Withheld::new());
     while let Some(piece) = blocks.next()? {
