@@ -30,7 +30,7 @@ def unnamed(module, event):
 
 def read(name, age, module, path):
     print(f"read {name} {age}")
-    reader = module.read(path)
+    reader = module.read(path, show_sensitive=True)
     for event in reader:
         print(f"{event.DESC.code} {event!r}{unnamed(module, event)}")
     print(f"passed over {reader.others}")

@@ -55,11 +55,12 @@ impl KnownRegistry {
     pub(crate) fn new(fingerprint: u64, registry: Registry, at: Option<u64>, filter: &Filter) -> Self {
         let mut plan = Plan::new(&registry);
         let has_sensitive_labels = registry.sensitive_labels().is_some();
+        let apart = registry.names_apart();
         let (registry, original) = match filter.hides_sensitive && registry.is_sensitive() {
             true => (hidden(&mut plan, &registry), Some(Box::new(registry))),
             false => (registry, None),
         };
-        let (namings, left_out) = (Namings::new(&registry), Places::of(&registry));
+        let (namings, left_out) = (Namings::shown(&registry, apart), Places::of(&registry));
         let wanted = Wanted::new(fingerprint, &registry, filter);
         let (test, kept) = (None, OnceLock::new());
         let mut known = KnownRegistry {

@@ -39,7 +39,12 @@ pub enum NameValue<'t> {
 impl Namings {
     /// Prepares the marks of a registry.
     pub fn new(registry: &Registry) -> Namings {
-        let apart = registry.names_apart();
+        Namings::shown(registry, registry.names_apart())
+    }
+
+    /// Prepares the marks of a registry of which something may be hidden. `apart` says whether all
+    /// of it names pointers separately from addresses.
+    pub(crate) fn shown(registry: &Registry, apart: bool) -> Namings {
         let marks =
             |event: &Event| event.namings().map(|naming| Mark::new(registry, event, naming, apart)).collect();
         let of_events: Vec<Vec<Mark>> = registry.events.iter().map(marks).collect();

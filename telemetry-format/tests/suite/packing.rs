@@ -129,6 +129,24 @@ proptest! {
         same(value, |out| _ = put::bytes(out, &run), |out| put::short_bytes(out, &run).is_some());
     }
 
+    /// The forms of one length are the same bytes, and refuse numbers of another length.
+    #[test]
+    fn exact_forms(value in numbers()) {
+        fn check<const N: usize>(value: u64) {
+            let [mut whole, mut exact, mut of_signed] = [(); 3].map(|()| Vec::new());
+            put::unsigned(&mut whole, value);
+            let fits = put::exact_unsigned::<N, _>(&mut exact, value).is_some();
+            assert_eq!(fits, whole.len() == N, "{value} in {N} bytes");
+            assert_eq!(exact, if fits { whole } else { Vec::new() }, "{value} in {N} bytes");
+            assert_eq!(put::exact_signed::<N, _>(&mut of_signed, put::unzigzag(value)).is_some(), fits);
+            assert_eq!(of_signed, exact);
+        }
+        check::<1>(value);
+        check::<2>(value);
+        check::<3>(value);
+        check::<4>(value);
+    }
+
     /// A number that does not fit into the type is refused, and the cursor stays.
     #[test]
     fn narrow_numbers(value in numbers()) {
