@@ -5,28 +5,18 @@
 //! <https://github.com/delta-io/delta/blob/master/PROTOCOL.md#checkpoint-schema>, as far as the log
 //! uses them.
 
-use std::collections::BTreeMap;
-use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::stream::{self, StreamExt, TryStreamExt};
+use bytes::Bytes;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::record::{Field, Row};
 use parquet::schema::parser::parse_message_type;
 use serde_json::Value;
-use telemetry_fleet::store::Store;
-
-use crate::delta::lines;
-use crate::lake::{LakeError, Result};
-
-/// Requests to the store at the same time.
-const AT_ONCE: usize = 64;
-
-/// How long removed files are told, in milliseconds: Delta's usual week.
-const TOLD: u64 = 7 * 86_400_000;
 
 const SCHEMA: &str = "
 message checkpoint {
@@ -75,76 +65,45 @@ message checkpoint {
   }
 }";
 
-/// Writes the checkpoint of a version, unless it is there. Does nothing if earlier versions are
-/// gone: the program that removed them has written a checkpoint.
-///
-/// # Errors
-/// Those of the store.
-pub async fn write(store: &Store, folder: &str, version: u64, now_ms: u64) -> Result<()> {
-    let names = (0..=version).map(|version| format!("{folder}/_delta_log/{version:020}.json"));
-    let read = names.map(async |name| store.get(&name).await);
-    // A long log is never in memory as a whole.
-    let mut versions = pin!(stream::iter(read).buffered(AT_ONCE));
-    let mut state = State::default();
-    while let Some(version) = versions.try_next().await? {
-        let Some(version) = version else { return Ok(()) };
-        lines(&version).for_each(|action| state.take(action));
-    }
-    let wrong = |error| LakeError::Other(format!("cannot write a checkpoint of `{folder}`: {error}"));
-    let bytes = file(&state.actions(now_ms)).map_err(wrong)?;
-    store.create(&format!("{folder}/_delta_log/{version:020}.checkpoint.parquet"), bytes).await?;
-    Ok(())
+/// Kinds of actions that matter. Checkpoints of other programs may have further ones.
+const KINDS: [&str; 5] = ["txn", "add", "remove", "metaData", "protocol"];
+
+/// Returns the actions of a checkpoint, as the versions have them.
+pub(crate) fn actions(bytes: Vec<u8>) -> std::result::Result<Vec<Value>, ParquetError> {
+    let reader = SerializedFileReader::new(Bytes::from(bytes))?;
+    let action = |row: Row| {
+        let kinds = row.get_column_iter().filter(|(name, _)| KINDS.contains(&name.as_str()));
+        Value::Object(object(kinds.map(|(name, field)| (name.clone(), field))))
+    };
+    reader.get_row_iter(None)?.map(|row| row.map(action)).collect()
 }
 
-/// What holds after some versions, by kind of action.
-#[derive(Default)]
-struct State {
-    /// By application.
-    transactions: BTreeMap<String, Value>,
-    /// By path.
-    added: BTreeMap<String, Value>,
-    removed: BTreeMap<String, Value>,
-    /// The latest `metaData` and `protocol`.
-    others: BTreeMap<&'static str, Value>,
+/// Returns an object without the fields that are null.
+fn object<'f>(fields: impl Iterator<Item = (String, &'f Field)>) -> serde_json::Map<String, Value> {
+    fields.map(|(name, field)| (name, value(field))).filter(|(_, value)| !value.is_null()).collect()
 }
 
-impl State {
-    fn take(&mut self, action: Value) {
-        let text = |kind: &str, key: &str| action[kind][key].as_str().map(str::to_owned);
-        if let Some(app) = text("txn", "appId") {
-            self.transactions.insert(app, action);
-        } else if let Some(path) = text("add", "path") {
-            self.removed.remove(&path);
-            self.added.insert(path, action);
-        } else if let Some(path) = text("remove", "path") {
-            self.added.remove(&path);
-            self.removed.insert(path, action);
-        } else if let Some(kind) = ["metaData", "protocol"].into_iter().find(|kind| action[*kind].is_object())
-        {
-            self.others.insert(kind, action);
+/// Returns a value as JSON. Types that no action has become null.
+fn value(field: &Field) -> Value {
+    match field {
+        Field::Bool(flag) => (*flag).into(),
+        Field::Int(number) => (*number).into(),
+        Field::Long(number) => (*number).into(),
+        Field::Str(text) => text.as_str().into(),
+        Field::Group(fields) => {
+            Value::Object(object(fields.get_column_iter().map(|(name, field)| (name.clone(), field))))
         }
-    }
-
-    fn actions(self, now_ms: u64) -> Vec<Value> {
-        let is_told = |action: &Value| {
-            action["remove"]["deletionTimestamp"].as_u64().is_some_and(|time| time + TOLD > now_ms)
-        };
-        let removed = self.removed.into_values().filter(is_told);
-        let others = self.others.into_values().chain(self.transactions.into_values());
-        // A checkpoint changes no rows.
-        let quiet = |mut action: Value| {
-            for kind in ["add", "remove"] {
-                if let Some(fields) = action.get_mut(kind).and_then(Value::as_object_mut) {
-                    fields.insert("dataChange".to_owned(), Value::Bool(false));
-                }
-            }
-            action
-        };
-        others.chain(self.added.into_values()).chain(removed).map(quiet).collect()
+        Field::ListInternal(items) => items.elements().iter().map(value).collect(),
+        Field::MapInternal(map) => {
+            let key = |key: &Field| value(key).as_str().unwrap_or_default().to_owned();
+            // A partition may be null.
+            Value::Object(map.entries().iter().map(|(name, of)| (key(name), value(of))).collect())
+        }
+        _ => Value::Null,
     }
 }
 
-fn file(actions: &[Value]) -> std::result::Result<Vec<u8>, ParquetError> {
+pub(crate) fn file(actions: &[Value]) -> std::result::Result<Vec<u8>, ParquetError> {
     let schema = Arc::new(parse_message_type(SCHEMA)?);
     let zstd = Compression::ZSTD(ZstdLevel::default());
     let properties = Arc::new(WriterProperties::builder().set_compression(zstd).build());
@@ -287,5 +246,45 @@ impl Columns<'_, '_> {
         // Columns that do not repeat ignore these.
         column.typed::<T>().write_batch(values, Some(definitions), Some(repetitions))?;
         column.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A later checkpoint is made of an earlier one, so nothing may change on the way.
+    #[test]
+    fn actions_are_read_as_they_were_written() {
+        let written = vec![
+            json!({"metaData": {
+                "id": "an-id", "name": "app_Alloc", "description": "An \"allocation\"",
+                "format": {"provider": "parquet", "options": {}}, "schemaString": "{\"type\":\"struct\"}",
+                "partitionColumns": ["day", "host"], "configuration": {"delta.appendOnly": "true"},
+                "createdTime": 1_700_000_000_000_u64,
+            }}),
+            json!({"metaData": {
+                "id": "other", "format": {"provider": "parquet", "options": {}}, "schemaString": "",
+                "partitionColumns": [], "configuration": {}, "createdTime": 0,
+            }}),
+            json!({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}),
+            json!({"txn": {"appId": "telemetry-lake", "version": 7, "lastUpdated": 5}}),
+            json!({"txn": {"appId": "another", "version": 1}}),
+            json!({"add": {
+                "path": "day=2026-11-22/host=a/1.parquet", "partitionValues": {"day": "2026-11-22", "host": "a"},
+                "size": 5, "modificationTime": 6, "dataChange": false, "stats": "{\"numRecords\":1}",
+            }}),
+            json!({"add": {
+                "path": "1.parquet", "partitionValues": {}, "size": 5, "modificationTime": 6, "dataChange": false,
+            }}),
+            json!({"add": {
+                "path": "2.parquet", "partitionValues": {"day": null}, "size": 5, "modificationTime": 6,
+                "dataChange": false,
+            }}),
+            json!({"remove": {"path": "0.parquet", "deletionTimestamp": 7, "dataChange": false}}),
+        ];
+        assert_eq!(actions(file(&written).unwrap()).unwrap(), written);
     }
 }

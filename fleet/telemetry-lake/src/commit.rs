@@ -12,7 +12,6 @@ use telemetry_fleet::segment::SegmentName;
 use tokio::task::spawn_blocking;
 
 use crate::catalog::{self, Catalog};
-use crate::checkpoint;
 use crate::convert::NewFile;
 use crate::delete::{Rewrite, rewrite};
 use crate::delta::{self, APP, Added, Change};
@@ -20,6 +19,7 @@ use crate::lake::{
     Done, Format, Lake, LakeError, Plan, Result, TableState, json, registry_name, state_name, table_folder,
 };
 use crate::lease::Lease;
+use crate::log::Log;
 use crate::planning;
 use crate::session::{Fetched, OfSession, Room, Taken};
 use crate::sides::{self, SegmentRow};
@@ -176,7 +176,7 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
     progress.write_all(lake).await?;
     failpoint("files");
     let tables = write_logs(lake, plan.batch, &before, &catalog, progress.added).await?;
-    write_checkpoints(lake, &before, &tables, how.checkpoint).await?;
+    write_checkpoints(lake, lease, &before, &tables, how.checkpoint).await?;
     let registries = catalog.registries().iter().map(|known| format!("{:016x}", known.fingerprint)).collect();
     failpoint("done");
     let mut known: HashMap<_, _> =
@@ -288,6 +288,7 @@ impl Progress {
 /// Writes checkpoints of the tables that have passed a multiple of `every` versions.
 async fn write_checkpoints(
     lake: &Lake,
+    lease: &Lease,
     before: &Done,
     tables: &BTreeMap<String, TableState>,
     every: u64,
@@ -298,7 +299,10 @@ async fn write_checkpoints(
     for (name, table) in tables {
         let known = before.tables.get(name).map_or(0, |known| known.version);
         if table.version / every > known / every {
-            checkpoint::write(&lake.store, &table_folder(name), table.version, delta::now_ms()).await?;
+            lease.renew(&lake.store).await?;
+            let folder = table_folder(name);
+            let log = Log::list(&lake.store, &folder).await?;
+            log.write_checkpoint(table.version, delta::now_ms()).await?;
             failpoint("checkpoint");
         }
     }

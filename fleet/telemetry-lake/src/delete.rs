@@ -1,6 +1,6 @@
 //! Deletion of rows, joining of files, and deletion of segments that the tables have.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::segment::SegmentName;
@@ -10,6 +10,7 @@ use crate::delta::{self, APP, Added, Change};
 use crate::lake::{Done, Format, Lake, LakeError, Plan, Result, table_folder};
 use crate::layout;
 use crate::lease::Lease;
+use crate::log::Log;
 use crate::planning;
 use crate::selector::Selector;
 use crate::sides;
@@ -51,9 +52,7 @@ pub async fn compact(lake: &Lake, lease: &Lease) -> Result<u64> {
 async fn check_files(lake: &Lake, table: &str, selector: &Selector) -> Result<()> {
     let folder = table_folder(table);
     let files = match lake.settings.format {
-        Format::Delta => {
-            delta::files(&lake.store, &folder).await?.unwrap_or_default().live.into_keys().collect()
-        }
+        Format::Delta => Log::list(&lake.store, &folder).await?.latest().await?.files().into_keys().collect(),
         Format::Parquet => lake.store.names(&folder).await?,
     };
     let in_folder = |path: &String| path.strip_prefix(&format!("{folder}/")).unwrap_or(path).to_owned();
@@ -104,6 +103,7 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
         state.batch = batch;
         (state.program, state.facts) = (None, String::new());
         state.threads.clear();
+        lease.renew(&lake.store).await?;
         lake.add_state(state).await?;
     }
     failpoint("states");
@@ -131,17 +131,13 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
             change.added.push(Added { path: own.clone(), partition: None, bytes, rows, time: None });
         }
         if lake.settings.format == Format::Delta {
-            let files = delta::files(&lake.store, &folder).await?.ok_or_else(|| {
-                let text =
-                    "the log does not begin with version 0; help: delete the rows by Delta's own `DELETE`";
-                LakeError::Other(format!("{folder}: {text}"))
-            })?;
+            let files = Log::list(&lake.store, &folder).await?.latest().await?.files();
             let (removed, added) = match selector {
                 _ if is_of_sessions => {
-                    (files.live.into_keys().filter(|path| is_earlier(path)).collect(), Vec::new())
+                    (files.into_keys().filter(|path| is_earlier(path)).collect(), Vec::new())
                 }
-                Some(selector) => of_batch.remove(selector, files.live.keys()).await?,
-                None => of_batch.join_all(&files.live).await?,
+                Some(selector) => of_batch.remove(selector, files.keys()).await?,
+                None => of_batch.join_all(&files).await?,
             };
             change.removed.extend(removed);
             change.added.extend(added);
@@ -174,7 +170,7 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
     }
     if let Some(selector) = selector {
         let goes = |name: &SegmentName| selector.selects(&name.day(), name.host.as_str(), name.session);
-        drop_segments(lake, batch, goes).await?;
+        drop_segments(lake, Some(lease), batch, goes).await?;
     }
     failpoint("done");
     let done = Done { batch, registries: before.registries, tables, ..Done::default() };
@@ -192,15 +188,19 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
 /// Those of the store, and if a batch is not done.
 pub async fn vacuum(lake: &Lake, before: i64) -> Result<(u64, u64)> {
     let (last, day) = (lake.last_done().await?, crate::convert::day_text(before));
-    let segments = drop_segments(lake, last.batch + 1, |name| name.day() < day).await?;
-    let (mut deleted, before_ms) = (0, before.max(0) as u64 * 86_400_000);
+    let segments = drop_segments(lake, None, last.batch + 1, |name| name.day() < day).await?;
+    let (mut deleted, before_ms) = (0, before.max(0) * 86_400_000);
     for name in last.tables.keys().filter(|_| lake.settings.format == Format::Delta) {
         let folder = table_folder(name);
-        let removed = delta::files(&lake.store, &folder).await?.unwrap_or_default().removed;
-        let there: BTreeSet<_> = lake.store.names(&folder).await?.into_iter().collect();
-        for (path, removed_ms) in removed {
-            let path = format!("{folder}/{path}");
-            if removed_ms < before_ms && there.contains(&path) {
+        let state = Log::list(&lake.store, &folder).await?.latest_since(before_ms).await?;
+        for path in lake.store.names(&folder).await? {
+            let of_table = path.strip_prefix(&format!("{folder}/"));
+            let is_file = |path: &&str| !path.starts_with('_') && path.ends_with(".parquet");
+            let Some(of_table) = of_table.filter(is_file) else { continue };
+            // Files of a later batch, or of another program, may not be in the table yet.
+            let was_there =
+                state.is_told(of_table) || layout::batch(of_table).is_some_and(|of| of <= last.batch);
+            if was_there && state.went_before(of_table, before_ms) {
                 lake.store.delete(&path).await?;
                 deleted += 1;
             }
@@ -210,10 +210,18 @@ pub async fn vacuum(lake: &Lake, before: i64) -> Result<(u64, u64)> {
 }
 
 /// Deletes segments of the plans before a batch.
-async fn drop_segments(lake: &Lake, batch: u64, goes: impl Fn(&SegmentName) -> bool) -> Result<u64> {
+async fn drop_segments(
+    lake: &Lake,
+    lease: Option<&Lease>,
+    batch: u64,
+    goes: impl Fn(&SegmentName) -> bool,
+) -> Result<u64> {
     let mut dropped = 0;
     for text in planning::segments(lake, batch.saturating_sub(1)).await?.planned {
         if text.parse::<SegmentName>().is_ok_and(|name| goes(&name)) {
+            if let Some(lease) = lease {
+                lease.renew(&lake.store).await?;
+            }
             lake.store.delete(&text).await?;
             dropped += 1;
         }

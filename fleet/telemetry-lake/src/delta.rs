@@ -3,8 +3,6 @@
 //! The protocol is that of <https://github.com/delta-io/delta/blob/master/PROTOCOL.md>, reader
 //! version 1 and writer version 2.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use telemetry_columns::{ColumnType, Table};
 use telemetry_fleet::failpoint::failpoint;
@@ -101,42 +99,6 @@ pub async fn commit(
             }
         }
     }
-}
-
-/// The files that a log speaks of.
-#[derive(Debug, Default)]
-pub struct Files {
-    /// Those of the table: names and lengths.
-    pub live: BTreeMap<String, u64>,
-    /// Those that were removed, and when, in milliseconds since 1970.
-    pub removed: BTreeMap<String, u64>,
-}
-
-/// Returns the files of a table. `None` if the log does not begin with version 0, because another
-/// program has shortened it.
-///
-/// # Errors
-/// Those of the store.
-pub async fn files(store: &Store, folder: &str) -> Result<Option<Files>, StoreError> {
-    let mut files = Files::default();
-    for version in 0.. {
-        let name = format!("{folder}/_delta_log/{version:020}.json");
-        let Some(found) = store.get(&name).await? else {
-            return Ok((version > 0).then_some(files));
-        };
-        for action in lines(&found) {
-            if let Some(path) = action["remove"]["path"].as_str() {
-                files.live.remove(path);
-                let time = action["remove"]["deletionTimestamp"].as_u64();
-                files.removed.insert(path.to_owned(), time.unwrap_or_default());
-            }
-            if let Some(path) = action["add"]["path"].as_str() {
-                files.removed.remove(path);
-                files.live.insert(path.to_owned(), action["add"]["size"].as_u64().unwrap_or_default());
-            }
-        }
-    }
-    Ok(Some(files))
 }
 
 /// Returns the actions of a version.

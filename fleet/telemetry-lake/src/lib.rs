@@ -1,7 +1,7 @@
 //! Makes tables of the telemetry segments in an object store.
 
 pub mod catalog;
-pub mod checkpoint;
+mod checkpoint;
 pub mod chosen;
 pub mod commit;
 mod compact;
@@ -14,6 +14,7 @@ mod hidden;
 pub mod lake;
 pub mod layout;
 pub mod lease;
+pub mod log;
 pub mod marks;
 mod planning;
 pub mod rows;

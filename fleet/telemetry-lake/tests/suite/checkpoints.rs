@@ -1,15 +1,18 @@
 //! Checkpoints of Delta's logs.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use telemetry_lake::lake::Format;
-use telemetry_testing::made::Plan;
+use telemetry_testing::made::{Plan, make, registry};
 
-use crate::commit::streams;
-use crate::lakes::{TestLake, said};
+use crate::commit::{all_events, streams};
+use crate::lakes::{TestLake, events_of, renumber, said};
 
 /// Makes a lake of three batches and a deletion, with checkpoints of each second version.
 fn lake() -> TestLake {
@@ -47,14 +50,7 @@ fn a_checkpoint_has_what_its_version_has() {
     let lake = lake();
     let (mut found, mut removed) = (0, 0);
     for table in lake.tables() {
-        let log = lake.path().join("tables").join(&table).join("_delta_log");
-        let mut names: Vec<_> = std::fs::read_dir(log)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        for name in names.iter().filter_map(|name| name.strip_suffix(".checkpoint.parquet")) {
-            let version: u64 = name.parse().unwrap();
+        for version in checkpoints(&lake, &table) {
             let live = lake.live(&table, version);
             assert_eq!(paths(&lake, &table, version, "add"), live, "{table}");
             removed += paths(&lake, &table, version, "remove").len();
@@ -62,6 +58,182 @@ fn a_checkpoint_has_what_its_version_has() {
         }
     }
     assert!(found > 5 && removed > 5, "{found} checkpoints tell {removed} removed files");
+}
+
+/// The logs of tables that are cut, with what was cut off.
+type CutOff = Vec<(PathBuf, Vec<u8>)>;
+
+/// Deletes all versions before the last checkpoint of each table that has one. Returns them.
+fn cut_logs(lake: &TestLake) -> CutOff {
+    let mut cut = CutOff::new();
+    for table in lake.tables() {
+        let log = lake.path().join("tables").join(&table).join("_delta_log");
+        let Some(last) = checkpoints(lake, &table).pop() else { continue };
+        for version in 0..=last {
+            let path = log.join(format!("{version:020}.json"));
+            cut.push((path.clone(), std::fs::read(&path).unwrap()));
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    cut
+}
+
+/// The versions of the checkpoints of a table, in order.
+fn checkpoints(lake: &TestLake, table: &str) -> Vec<u64> {
+    let log = lake.path().join("tables").join(table).join("_delta_log");
+    let names =
+        std::fs::read_dir(log).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut versions: Vec<_> =
+        names.filter_map(|name| name.strip_suffix(".checkpoint.parquet")?.parse().ok()).collect();
+    versions.sort();
+    versions
+}
+
+fn restore(cut: &CutOff) {
+    cut.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+}
+
+/// Runs a command that must succeed. Returns what it printed.
+fn run(lake: &TestLake, args: &[&str]) -> String {
+    let said = lake.run(args);
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{args:?}");
+    said.stdout
+}
+
+/// Delta's own programs delete versions that a checkpoint stands for.
+#[test]
+fn commands_begin_with_the_last_checkpoint() {
+    let lake = lake();
+    let cut = cut_logs(&lake);
+    assert!(cut.len() > 10, "{} versions are gone", cut.len());
+    let mut further = make(&registry(), &Plan { seed: 9, events: 400, ..Plan::default() }).stream;
+    renumber(&mut further, 500);
+    for (number, part) in [2000, 5000].into_iter().enumerate() {
+        let mut stream = further.clone();
+        renumber(&mut stream, number as u64 * 100);
+        lake.ship_cut("h2", &stream, part);
+        run(&lake, &["commit", "--checkpoint", "2", "--max-segments", "2"]);
+    }
+    let joined = run(&lake, &["compact"]);
+    assert_ne!(joined, "0 files are no longer needed\n");
+    run(&lake, &["delete", "--host", "h3"]);
+    restore(&cut);
+    let events = lake.events();
+    assert!(events.iter().all(|key| key.0 == "h2") && events.iter().any(|key| key.1 >= 500));
+    lake.check(&events);
+}
+
+/// Without a checkpoint, all versions are needed.
+#[test]
+fn a_log_without_beginning_and_checkpoint_is_refused() {
+    let lake = TestLake::new(Format::Delta);
+    let streams = streams(&Plan { events: 400, block_size: 512, ..Plan::default() });
+    for (host, stream) in &streams {
+        lake.ship(host, stream);
+        run(&lake, &["commit"]);
+    }
+    let first = lake.path().join(format!("tables/lane/_delta_log/{:020}.json", 0));
+    let text = std::fs::read(&first).unwrap();
+    std::fs::remove_file(&first).unwrap();
+    let error = "error: `tables/lane/_delta_log`: earlier versions than 2 are gone, and no checkpoint of one or more \
+                 Parquet files stands for them; help: write such a checkpoint by the program that deleted them\n";
+    for command in [&["delete", "--host", "h1"][..], &["vacuum", "--older-than", "0"], &["compact"]] {
+        let said = lake.run(command);
+        assert_eq!((said.code, said.stderr.as_str()), (Some(2), error), "{command:?}");
+    }
+    // The compaction was begun, and goes on when the log is whole.
+    std::fs::write(first, text).unwrap();
+    run(&lake, &["commit"]);
+    lake.check(&all_events(&streams));
+}
+
+/// A checkpoint tells removals for a week only. Their files go all the same.
+#[test]
+fn vacuum_finds_files_whose_removal_is_not_told() {
+    let lake = TestLake::new(Format::Delta);
+    let streams = streams(&Plan { events: 400, block_size: 512, ..Plan::default() });
+    for (host, stream) in &streams {
+        lake.ship(host, stream);
+        while run(&lake, &["commit", "--max-segments", "2"]) != "no new segments\n" {}
+    }
+    run(&lake, &["compact"]);
+    let removed: usize = lake.tables().iter().map(|table| set_back_removals(&lake, table)).sum();
+    assert!(removed > 10, "{removed}");
+    let wanted = all_events(&streams);
+    let mut further = make(&registry(), &Plan { seed: 9, events: 400, ..Plan::default() }).stream;
+    renumber(&mut further, 500);
+    lake.ship("h2", &further);
+    run(&lake, &["commit", "--checkpoint", "1"]);
+    let cut = cut_logs(&lake);
+    let wanted: BTreeSet<_> = wanted.into_iter().chain(events_of("h2", &further)).collect();
+    // It is not known when the files were removed, but only that it was before the checkpoint.
+    let vacuum = |files: usize| {
+        let said = run(&lake, &["vacuum", "--older-than", "1"]);
+        let deleted = said.split_once(" segments and ").unwrap().1;
+        assert_eq!(deleted, format!("{files} files\n"));
+    };
+    vacuum(0);
+    let old = SystemTime::now() - Duration::from_secs(3 * 86_400);
+    for table in lake.tables() {
+        // A table of registries has one version.
+        let Some(version) = checkpoints(&lake, &table).pop() else { continue };
+        let name = format!("tables/{table}/_delta_log/{version:020}.checkpoint.parquet");
+        assert_eq!(paths(&lake, &table, version, "remove"), BTreeSet::new());
+        let file = File::options().append(true).open(lake.path().join(name)).unwrap();
+        file.set_modified(old).unwrap();
+    }
+    vacuum(removed);
+    restore(&cut);
+    lake.check(&wanted);
+    run(&lake, &["compact"]);
+    lake.check(&wanted);
+}
+
+/// Lets all removals in a log be of three weeks ago. Returns their number.
+fn set_back_removals(lake: &TestLake, table: &str) -> usize {
+    let (mut removals, log) = (0, lake.path().join("tables").join(table).join("_delta_log"));
+    for entry in std::fs::read_dir(log).unwrap() {
+        let path = entry.unwrap().path();
+        let mut text = String::new();
+        for line in std::fs::read_to_string(&path).unwrap().lines() {
+            let mut action: serde_json::Value = serde_json::from_str(line).unwrap();
+            if let Some(time) = action.get_mut("remove").map(|remove| &mut remove["deletionTimestamp"]) {
+                *time = (time.as_u64().unwrap() - 21 * 86_400_000).into();
+                removals += 1;
+            }
+            text += &format!("{action}\n");
+        }
+        std::fs::write(path, text).unwrap();
+    }
+    removals
+}
+
+/// A checkpoint of another program, with other compression and further columns.
+#[test]
+fn checkpoints_of_another_program_are_read() {
+    let Some(python) = std::env::var_os("TELEMETRY_DELTA") else {
+        eprintln!("SKIPPED: TELEMETRY_DELTA names no Python with `deltalake`");
+        return;
+    };
+    let lake = TestLake::new(Format::Delta);
+    let streams = streams(&Plan { events: 400, block_size: 512, ..Plan::default() });
+    for (host, stream) in &streams {
+        lake.ship(host, stream);
+        while run(&lake, &["commit", "--max-segments", "2"]) != "no new segments\n" {}
+    }
+    let script = r#"
+import deltalake, glob, sys
+for table in sorted(glob.glob(sys.argv[1] + "/tables/*")):
+    deltalake.DeltaTable(table).create_checkpoint()
+"#;
+    let made = said(&Command::new(python).args(["-c", script]).arg(lake.path()).output().unwrap());
+    assert_eq!((made.code, made.stderr.as_str()), (Some(0), ""));
+    let cut = cut_logs(&lake);
+    assert!(cut.len() > 10, "{} versions are gone", cut.len());
+    assert_ne!(run(&lake, &["compact"]), "0 files are no longer needed\n");
+    run(&lake, &["delete", "--host", "h3"]);
+    restore(&cut);
+    lake.check(&all_events(&streams).into_iter().filter(|key| key.0 != "h3").collect());
 }
 
 /// Another reader needs no version before a checkpoint.

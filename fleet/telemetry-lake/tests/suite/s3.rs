@@ -106,3 +106,38 @@ fn a_report_fetches_what_it_needs() {
     assert_eq!(others.iter().filter(is_note).count(), 6, "{others:?}");
     assert!(others.len() <= 8, "{others:?}");
 }
+
+/// Many sessions, tables or segments take longer than a lease.
+#[test]
+fn the_lease_is_renewed_on_the_way() {
+    let Some(mut moto) = Moto::start() else { return };
+    let (source, form) = (TestLake::new(Format::Delta), FORMS[0]);
+    assert_eq!(moto.run(&form.init()).code, Some(0));
+    let (mut segments, mut checkpoints) = (0, 0);
+    // With a lease of no time, each renewal reads it.
+    let is_lease = |name: &&String| *name == "lease.json";
+    for (host, stream) in streams(&Plan { events: 300, block_size: 1024, ..Plan::default() }) {
+        let shipped = source.ship(host, &stream);
+        segments = shipped.len();
+        for segment in shipped {
+            let name = segment.strip_prefix(source.path()).unwrap().to_str().unwrap().to_owned();
+            moto.put(&name, &std::fs::read(segment).unwrap());
+        }
+        moto.asked();
+        assert_eq!(moto.run(&["commit", "--lease=0", "--checkpoint=1"]).code, Some(0));
+        let renewed = moto.asked().iter().filter(is_lease).count();
+        let names = moto.fetch(form).objects().into_keys();
+        let all = names.filter(|name| name.ends_with(".checkpoint.parquet")).count();
+        let written = all - std::mem::replace(&mut checkpoints, all);
+        // It is taken and given back. The host has two sessions.
+        assert_eq!(renewed, 2 + 2 + written, "{host}");
+    }
+    assert!(checkpoints > 10, "{checkpoints}");
+    assert_eq!(moto.run(&["delete", "--host=h3", "--lease=0"]).code, Some(0));
+    let asked = moto.asked();
+    let after = |folder: &str| &asked[asked.iter().rposition(|name| name.starts_with(folder)).unwrap() + 1..];
+    // Before each state, and for the first table.
+    assert_eq!(after("state/").iter().take_while(is_lease).count(), 2 + 1);
+    // Before each segment, and when it is given back.
+    assert_eq!(after("batches/").iter().filter(is_lease).count(), segments + 1);
+}
