@@ -368,6 +368,32 @@ fn either_side_is_killed_at_any_moment() {
     drop(last);
 }
 
+/// Two collectors of one store, in any order: each segment is there once.
+#[test]
+fn hosts_change_their_collector() {
+    let fleet = Fleet::new();
+    let collectors = [fleet.collector(), fleet.collector()];
+    // Both at once, each from a spool of its own.
+    let shippers: Vec<_> = ["one", "other"]
+        .into_iter()
+        .zip(&collectors)
+        .map(|(spool, collector)| {
+            with(fleet.shipper(spool, collector.port), &fleet.client).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for shipper in shippers {
+        let output = shipper.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    fleet.host.check(&fleet.host.objects());
+    // And one after the other, when the first is gone.
+    let [first, second] = collectors;
+    std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
+    fleet.check(&first);
+    drop(first);
+    fleet.check(&second);
+}
+
 #[test]
 fn options_come_from_a_file() {
     let fleet = Fleet::new();

@@ -115,6 +115,33 @@ fn any_order_gives_the_same_rows() {
     }
 }
 
+/// A store has half of a segment, as after a copy that ended early: its whole blocks are rows.
+#[test]
+fn a_segment_that_is_cut_off_is_told() {
+    for form in FORMS {
+        let lake = TestLake::new(form);
+        let stream = make(&registry(), &plan()).stream;
+        let segments = lake.ship("h1", &stream);
+        let wanted = events_of("h1", &stream);
+        let bytes = std::fs::read(&segments[1]).unwrap();
+        let blocks = telemetry_testing::made::blocks(&bytes);
+        let begin = blocks[blocks.len() / 2].start;
+        let (len, name) = (begin + 100, segments[1].strip_prefix(lake.path()).unwrap().display());
+        std::fs::write(&segments[1], &bytes[..len]).unwrap();
+        let said = lake.run(&["commit"]);
+        let damaged = format!("100 of {len} bytes are damaged, the first at offset {begin}");
+        assert_eq!((said.code, said.stderr), (Some(1), format!("warning: `{name}`: {damaged}\n")));
+        assert!(lake.rows("segment").iter().any(|row| row["error"] == damaged));
+        let found = lake.events();
+        assert!(found.is_subset(&wanted) && found.len() < wanted.len());
+        lake.check(&found);
+        // The whole segment under another name, as cut otherwise.
+        lake.ship_cut("h1", &stream, 50_000);
+        lake.commit();
+        lake.check(&wanted);
+    }
+}
+
 /// Damaged segments give the rows of their whole blocks, and the rest is a hole.
 #[test]
 fn damage_is_a_hole() {

@@ -126,6 +126,28 @@ impl TestLake {
         }
     }
 
+    /// Removes all objects.
+    #[cfg(feature = "failpoints")]
+    pub(crate) fn clear(&self) {
+        for entry in std::fs::read_dir(self.path()).unwrap() {
+            let path = entry.unwrap().path();
+            let removed =
+                if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+            removed.unwrap();
+        }
+    }
+
+    /// Stores an object, unless there is one of its name. No reader sees a part of it.
+    #[cfg(feature = "failpoints")]
+    pub(crate) fn put_if_absent(&self, name: &str, bytes: &[u8]) {
+        let (place, whole) = (self.path().join(name), tempfile::NamedTempFile::new_in(self.path()).unwrap());
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(whole.path(), bytes).unwrap();
+        if let Err(error) = std::fs::hard_link(whole.path(), place) {
+            assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists, "{name}");
+        }
+    }
+
     /// Puts a stream into the store, as `telemetry-fleet ship` does. Returns the segments.
     pub(crate) fn ship(&self, host: &str, stream: &[u8]) -> Vec<PathBuf> {
         self.ship_cut(host, stream, 1 << 14)

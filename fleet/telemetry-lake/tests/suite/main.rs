@@ -12,6 +12,10 @@ mod chosen;
 mod commit;
 mod complete;
 mod delete;
+#[cfg(all(unix, feature = "failpoints"))]
+#[path = "../../../telemetry-fleet/tests/suite/disk.rs"]
+#[expect(dead_code, reason = "this needs a part of it")]
+mod disk;
 mod docs;
 #[cfg(feature = "failpoints")]
 mod kills;

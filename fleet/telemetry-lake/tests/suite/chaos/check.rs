@@ -1,7 +1,9 @@
 //! The account of each lane after a schedule.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
+use telemetry_decode::blocks::{Blocks, Piece};
 use telemetry_fleet::segment::SegmentName;
 use telemetry_format::flags;
 
@@ -60,15 +62,30 @@ fn add_shed(places: &mut Places, stream: &[u8]) {
     }
 }
 
-/// The segments of a host in the store.
+/// The segments of a host in the store, as far as their blocks are whole.
 fn segments(world: &World, host: &Host) -> Vec<Vec<u8>> {
     let root = world.lake.path();
-    let is_of_host = |path: &std::path::PathBuf| {
+    let read = |path: PathBuf| {
         let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-        name.parse::<SegmentName>().is_ok_and(|name| name.host.as_str() == host.name)
+        let of: SegmentName = name.parse().ok().filter(|of: &SegmentName| of.host.as_str() == host.name)?;
+        let mut bytes = std::fs::read(path).unwrap();
+        if world.halves.contains(&of.to_string()) {
+            bytes.truncate(whole_len(&bytes));
+        }
+        Some(bytes)
     };
-    let files = files_of(&root.join("segments")).into_iter().filter(is_of_host);
-    files.map(|path| std::fs::read(path).unwrap()).collect()
+    files_of(&root.join("segments")).into_iter().filter_map(read).collect()
+}
+
+/// The length of the blocks before one that is cut off.
+fn whole_len(stream: &[u8]) -> usize {
+    let mut blocks = Blocks::from_slice(stream);
+    while let Some(piece) = blocks.next().unwrap() {
+        if let Piece::Damage(damage, _) = piece {
+            return damage.range.start as usize;
+        }
+    }
+    panic!("a segment that was cut off is whole");
 }
 
 /// Checks that each event of each lane is a row, or on the way, or told to be missing.

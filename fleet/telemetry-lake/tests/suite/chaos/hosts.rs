@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use telemetry_decode::accounts::HeaderSums;
 use telemetry_decode::blocks::{Blocks, Piece};
 use telemetry_format::{BlockType, Header};
-use telemetry_testing::made::{Made, Plan, blocks, make, registry, turn_clock};
+use telemetry_testing::made::{Made, Plan, blocks, make, turn_clock};
 
 use crate::chaos::plan::{Program, STREAMS};
 use crate::chaos::process::Process;
@@ -21,6 +21,8 @@ pub(crate) struct Host {
     pub(crate) recorded: Vec<Recorded>,
     pub(crate) programs: Vec<Started>,
     pub(crate) shipper: Option<Process>,
+    /// The collector that shippers send to from their next start on.
+    pub(crate) to: usize,
     /// How many shippers have started.
     pub(crate) starts: u64,
 }
@@ -141,13 +143,18 @@ impl Started {
     }
 }
 
+/// The registry of all streams that are made.
+pub(crate) fn registry() -> telemetry_schema::Registry {
+    let mut registry = telemetry_testing::made::registry();
+    for (kind, priority) in registry.kinds.iter_mut().zip([2, 5, 9]) {
+        kind.priority = priority;
+    }
+    registry
+}
+
 impl Host {
     pub(crate) fn new(seed: u64, number: usize) -> Host {
-        let mut registry = registry();
-        for (kind, priority) in registry.kinds.iter_mut().zip([2, 5, 9]) {
-            kind.priority = priority;
-        }
-        let number = number as u64;
+        let (registry, number) = (registry(), number as u64);
         let future = (0..STREAMS).map(|part| {
             let plan = Plan {
                 seed: seed * 100 + number * 10 + part,
@@ -171,6 +178,7 @@ impl Host {
             recorded: Vec::new(),
             programs: Vec::new(),
             shipper: None,
+            to: 0,
             starts: 0,
         }
     }

@@ -5,6 +5,9 @@
 //! `TELEMETRY_SCHEDULES` is their number, and `TELEMETRY_SEED` the first.
 
 mod check;
+mod disks;
+mod end;
+mod gone;
 mod hosts;
 mod plan;
 mod process;
@@ -85,8 +88,10 @@ fn every_schedule_keeps_the_account() {
     });
     let in_moto = (first..first + count).filter(|seed| Schedule::new(*seed).store == StoreKind::Moto).count();
     let moto = if store::end() || in_moto == 0 { "" } else { "; SKIPPED: no moto, so none of them had it" };
-    let Sums { rows, lost, excluded, exact, .. } = sums;
+    let Sums { rows, lost, excluded, shed, exact, .. } = sums;
     assert!(count < 20 || [rows, lost, excluded, exact].iter().all(|sum| *sum > 0), "{sums:?}");
+    assert!(count < 100 || shed > 0, "{sums:?}");
     println!("{count} schedules, {in_moto} of them with moto{moto}; {sums:?}");
     println!("{}", process::points());
+    println!("{}", disks::told());
 }

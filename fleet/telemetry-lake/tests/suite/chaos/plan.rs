@@ -18,8 +18,16 @@ const SHIPPER: [(&str, u64); 6] = [
 const COLLECTOR: [(&str, u64); 4] =
     [("collect-received", 3), ("collect-before-put", 3), ("collect-after-put", 3), ("collect-answer", 3)];
 
+const DELETION: [(&str, u64); 5] = [("plan", 1), ("states", 1), ("file", 2), ("delete", 10), ("done", 1)];
+
 /// Hosts of a schedule. The first has a certificate, and the second a token.
 pub(crate) const HOSTS: usize = 2;
+
+/// Collectors of a schedule. They have the same store.
+pub(crate) const COLLECTORS: usize = 2;
+
+/// A host of which only segments are left. They are older than those of other hosts, and go.
+pub(crate) const GONE: &str = "gone";
 
 /// Streams of a host that are made, and not those of programs.
 pub(crate) const STREAMS: u64 = 3;
@@ -57,20 +65,29 @@ pub(crate) enum Step {
     Program(Program),
     /// A host closes a file again that it closed before, as after a restored backup.
     Again { host: usize, number: u64 },
-    /// The store gets a stream of a host in other segments, as from another path.
-    OtherCut { host: usize, number: u64 },
-    /// A shipper is killed. Another one starts, and ends at a point.
-    Shipper { host: usize, point: Point },
-    /// The collector is killed. Another one starts, and ends at a point.
-    Collector { point: Point },
-    /// There is no collector.
-    Offline,
+    /// The store gets a stream of a host in other segments, as from another path. The last one may
+    /// be cut off in its midst.
+    OtherCut { host: usize, number: u64, is_half: bool },
+    /// A shipper is killed. Another one starts, and ends at a point. It sends to a collector.
+    Shipper { host: usize, to: usize, point: Point },
+    /// A collector is killed. Another one starts, and ends at a point.
+    Collector { which: usize, point: Point },
+    /// There is no collector. A program may record more than a spool holds meanwhile.
+    Offline { busy: Option<Program> },
+    /// The disk of a spool gets full, or has space again.
+    Disk { whose: usize, is_full: bool },
     /// A host gets another certificate or token.
     Access { host: usize, is_good: bool },
     /// One or two committers start, beside those that run.
     Commit { points: Vec<Point> },
     /// Files of tables are joined, beside committers that run.
     Compact { point: Point },
+    /// The store gets further segments of [`GONE`].
+    OfGone,
+    /// Rows and segments of [`GONE`] are deleted, beside committers that run.
+    Delete { point: Point },
+    /// Segments of days before those of the other hosts are deleted.
+    Vacuum,
     /// From now on, one request in this number fails; 0 is none.
     Faults { one_in: u64 },
     /// Everything is killed. What has arrived and what is on the way make up what was recorded.
@@ -101,11 +118,11 @@ impl Schedule {
         let mut random = Random(seed);
         let store = [StoreKind::Directory, StoreKind::Fake, StoreKind::Moto][random.below(3) as usize];
         let form = FORMS[random.below(3) as usize];
-        let mut steps: Vec<_> = (0..16).map(|_| step(&mut random, form)).collect();
+        let mut steps: Vec<_> = (0..20).map(|_| step(&mut random, form)).collect();
         // A schedule without these shows little.
         for host in 0..HOSTS {
             let at = random.below(steps.len() as u64) as usize;
-            steps.insert(at, program(&mut random, host));
+            steps.insert(at, Step::Program(program(&mut random, host)));
         }
         if random.below(3) == 0 {
             steps.push(Step::Audit);
@@ -124,18 +141,31 @@ fn point(random: &mut Random, points: &[(&str, u64)]) -> Point {
 fn step(random: &mut Random, form: Form) -> Step {
     let host = random.below(HOSTS as u64) as usize;
     let number = random.below(STREAMS);
-    match random.below(20) {
+    match random.below(26) {
         0..3 => Step::File { host, cut: (random.below(3) == 0).then(|| random.below(1000)) },
         3..5 => Step::Live { host },
-        5 | 6 => program(random, host),
+        5 | 6 => Step::Program(program(random, host)),
         7 => Step::Again { host, number },
-        8 => Step::OtherCut { host, number },
-        9 | 10 => Step::Shipper { host, point: point(random, &SHIPPER) },
-        11 | 12 => Step::Collector { point: point(random, &COLLECTOR) },
-        13 => Step::Offline,
-        14 => Step::Access { host, is_good: random.below(2) == 0 },
-        15 => Step::Faults { one_in: [0, 20, 6][random.below(3) as usize] },
-        16 if form.format.word() == "delta" => Step::Compact { point: point(random, &kills::POINTS) },
+        8 | 9 => Step::OtherCut { host, number, is_half: random.below(2) == 0 },
+        10 | 11 => {
+            let to = random.below(COLLECTORS as u64) as usize;
+            Step::Shipper { host, to, point: point(random, &SHIPPER) }
+        }
+        12 | 13 => {
+            let which = random.below(COLLECTORS as u64) as usize;
+            Step::Collector { which, point: point(random, &COLLECTOR) }
+        }
+        14 => Step::Offline { busy: (random.below(4) == 0).then(|| busy(host)) },
+        15 => Step::Access { host, is_good: random.below(2) == 0 },
+        16 => Step::Faults { one_in: [0, 20, 6][random.below(3) as usize] },
+        17 | 18 => {
+            let whose = random.below((HOSTS + COLLECTORS) as u64) as usize;
+            Step::Disk { whose, is_full: random.below(3) > 0 }
+        }
+        19 => Step::OfGone,
+        20 => Step::Delete { point: point(random, &DELETION) },
+        21 => Step::Vacuum,
+        22 if form.format.word() == "delta" => Step::Compact { point: point(random, &kills::POINTS) },
         _ => {
             let count = 1 + random.below(2);
             Step::Commit { points: (0..count).map(|_| point(random, &kills::POINTS)).collect() }
@@ -143,10 +173,10 @@ fn step(random: &mut Random, form: Form) -> Step {
     }
 }
 
-fn program(random: &mut Random, host: usize) -> Step {
+fn program(random: &mut Random, host: usize) -> Program {
     let versions = ["first", "minor", "median", "changed", "major"];
     let is_live = random.below(2) == 0;
-    Step::Program(Program {
+    Program {
         host,
         version: versions[random.below(5) as usize],
         events: 200 + random.below(1500),
@@ -155,5 +185,19 @@ fn program(random: &mut Random, host: usize) -> Step {
         is_short: random.below(3) == 0,
         is_late: random.below(3) == 0,
         killed: (random.below(4) == 0).then(|| 5 + random.below(80)),
-    })
+    }
+}
+
+/// A program that records some MiB at once.
+fn busy(host: usize) -> Program {
+    Program {
+        host,
+        version: "first",
+        events: 30_000,
+        rounds: 1,
+        is_live: true,
+        is_short: false,
+        is_late: false,
+        killed: None,
+    }
 }

@@ -95,10 +95,10 @@ impl Store {
         }
     }
 
-    /// Stores a segment, unless there is one of its name. A directory is written to by the lake.
-    pub(crate) fn put(&self, name: &str, bytes: &[u8]) {
+    /// Stores a segment, unless there is one of its name.
+    pub(crate) fn put(&self, lake: &TestLake, name: &str, bytes: &[u8]) {
         match self {
-            Store::Directory => {}
+            Store::Directory => lake.put_if_absent(name, bytes),
             Store::Fake(fake) => fake.put_if_absent(&format!("prod/{name}"), bytes),
             Store::Moto { prefix, .. } => {
                 let mut moto = moto();
@@ -112,8 +112,12 @@ impl Store {
     pub(crate) fn fetch(&self, lake: &TestLake) {
         match self {
             Store::Directory => {}
-            Store::Fake(fake) => lake.fill(fake.objects(), "prod/"),
+            Store::Fake(fake) => {
+                lake.clear();
+                lake.fill(fake.objects(), "prod/");
+            }
             Store::Moto { prefix, .. } => {
+                lake.clear();
                 lake.fill(self.ask(&format!("list {prefix}/")), &format!("{prefix}/"));
             }
         }

@@ -1,5 +1,6 @@
 //! The processes of a schedule, and what happens to them.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,29 +9,38 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
+use telemetry_fleet::segment::SegmentName;
+
 use crate::authority::{Authority, Validity, own_address};
-use crate::chaos::check;
+use crate::chaos::disks::Disks;
+use crate::chaos::gone::{Gone, cut};
 use crate::chaos::hosts::{Host, Recorded, Started};
-use crate::chaos::plan::{HOSTS, Point, Program, Schedule, Step};
+use crate::chaos::plan::{COLLECTORS, GONE, HOSTS, Point, Program, Schedule, Step};
 use crate::chaos::process::{PATIENCE, Process, program};
 use crate::chaos::store::Store;
-use crate::lakes::{TestLake, files_of};
+use crate::lakes::TestLake;
 
 /// Everything of one schedule.
 pub(crate) struct World {
-    dir: tempfile::TempDir,
     seed: u64,
     authority: Authority,
     pub(crate) hosts: Vec<Host>,
     pub(crate) store: Store,
     /// The lake, if it is in a directory; or else one with the same settings.
     pub(crate) lake: TestLake,
-    collector: Option<Process>,
-    committers: Vec<Process>,
-    address: String,
+    pub(super) collectors: [Option<Process>; COLLECTORS],
+    pub(super) committers: Vec<Process>,
+    /// Those of the collectors.
+    addresses: [String; COLLECTORS],
+    disks: Disks,
+    pub(super) gone: Gone,
+    /// Segments in the store that are cut off.
+    pub(super) halves: BTreeSet<String>,
     certificates: u64,
     waits: u64,
     pub(crate) story: Vec<String>,
+    /// The last, because disks are mounted in it.
+    pub(super) dir: tempfile::TempDir,
 }
 
 impl World {
@@ -42,8 +52,9 @@ impl World {
         std::fs::rename(cert, dir.path().join("collector.pem")).unwrap();
         std::fs::rename(key, dir.path().join("collector.key")).unwrap();
         std::fs::write(dir.path().join("tokens.toml"), "").unwrap();
-        // The port is free again when the listener is dropped.
-        let port = TcpListener::bind((&*address, 0)).unwrap().local_addr().unwrap().port();
+        // The ports are free again when the listeners are dropped.
+        let listeners = [(); COLLECTORS].map(|()| TcpListener::bind((&*address, 0)).unwrap());
+        let addresses = listeners.map(|listener| listener.local_addr().unwrap().to_string());
         let mut world = World {
             dir,
             seed: schedule.seed,
@@ -51,9 +62,12 @@ impl World {
             hosts: (0..HOSTS).map(|number| Host::new(schedule.seed, number)).collect(),
             store: Store::new(schedule.store, schedule.seed),
             lake: TestLake::new(schedule.form),
-            collector: None,
+            collectors: [const { None }; COLLECTORS],
             committers: Vec::new(),
-            address: format!("{address}:{port}"),
+            addresses,
+            disks: Disks::default(),
+            gone: Gone::new(schedule.seed),
+            halves: BTreeSet::new(),
             certificates: 100,
             waits: 0,
             story: vec![format!("seed {}: {:?}, {:?}", schedule.seed, schedule.store, schedule.form)],
@@ -63,10 +77,14 @@ impl World {
         assert_eq!(world.run(&mut init), Some(0));
         for host in 0..HOSTS {
             std::fs::create_dir(world.path(host, "watched")).unwrap();
+            world.disks.add(&world.path(host, "spool"));
             world.give_access(host, true);
             world.start_shipper(host, None);
         }
-        world.start_collector(None);
+        for which in 0..COLLECTORS {
+            world.disks.add(&world.collector_spool(which));
+            world.start_collector(which, None);
+        }
         world
     }
 
@@ -80,10 +98,23 @@ impl World {
             Step::Live { host } => self.record_live(*host),
             Step::Program(program) => self.start_program(program),
             Step::Again { host, number } => self.repeat(*host, *number),
-            Step::OtherCut { host, number } => self.cut_otherwise(*host, *number),
-            Step::Shipper { host, point } => self.start_shipper(*host, point.as_ref()),
-            Step::Collector { point } => self.start_collector(point.as_ref()),
-            Step::Offline => self.collector = None,
+            Step::OtherCut { host, number, is_half } => self.cut_otherwise(*host, *number, *is_half),
+            Step::Shipper { host, to, point } => {
+                self.hosts[*host].to = *to;
+                self.start_shipper(*host, point.as_ref());
+            }
+            Step::Collector { which, point } => self.start_collector(*which, point.as_ref()),
+            Step::Offline { busy } => {
+                self.end_collectors();
+                busy.iter().for_each(|program| self.start_program(program));
+            }
+            Step::Disk { whose, is_full } => self.disks.fill(*whose, *is_full),
+            Step::OfGone => {
+                let segments = self.gone.next(self.lake.form);
+                self.put_all(&segments);
+            }
+            Step::Delete { point } => self.start_committer("delete", point),
+            Step::Vacuum => self.start_committer("vacuum", &None),
             Step::Access { host, is_good } => self.give_access(*host, *is_good),
             Step::Commit { points } => points.iter().for_each(|point| self.start_committer("commit", point)),
             Step::Compact { point } => self.start_committer("compact", point),
@@ -98,7 +129,7 @@ impl World {
         self.dir.path().join(format!("{}-{name}", self.hosts[host].name))
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(super) fn file(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
@@ -122,23 +153,33 @@ impl World {
         std::fs::rename(new, self.path(host, "token")).unwrap();
     }
 
-    fn start_collector(&mut self, point: Option<&String>) {
-        let mut command = Command::new(program("telemetry-fleet"));
-        command.arg("collect").arg(format!("--listen={}", self.address));
-        command.arg("--cert").arg(self.file("collector.pem")).arg("--key").arg(self.file("collector.key"));
-        command.arg("--client-ca").arg(&self.authority.file).arg("--tokens").arg(self.file("tokens.toml"));
-        command.arg("--spool").arg(self.file("collector-spool"));
-        command.arg("--store").arg(self.store.address(&self.lake));
-        self.store.settings(&mut command);
-        self.collector = None;
-        self.collector = Some(Process::start(&mut command, point, &self.file("collector.log")));
+    fn collector_spool(&self, which: usize) -> PathBuf {
+        self.file(&format!("collector-{which}"))
     }
 
-    fn start_shipper(&mut self, host: usize, point: Option<&String>) {
+    pub(super) fn end_collectors(&mut self) {
+        self.collectors.iter_mut().for_each(|collector| *collector = None);
+    }
+
+    pub(super) fn start_collector(&mut self, which: usize, point: Option<&String>) {
+        let mut command = Command::new(program("telemetry-fleet"));
+        command.arg("collect").arg(format!("--listen={}", self.addresses[which]));
+        command.arg("--cert").arg(self.file("collector.pem")).arg("--key").arg(self.file("collector.key"));
+        command.arg("--client-ca").arg(&self.authority.file).arg("--tokens").arg(self.file("tokens.toml"));
+        command.arg("--spool").arg(self.collector_spool(which));
+        command.arg("--store").arg(self.store.address(&self.lake));
+        self.store.settings(&mut command);
+        let log = self.file(&format!("collector-{which}.log"));
+        self.collectors[which] = None;
+        self.collectors[which] = Some(Process::start(&mut command, point, &log));
+    }
+
+    pub(super) fn start_shipper(&mut self, host: usize, point: Option<&String>) {
         let mut command = Command::new(program("telemetry-fleet"));
         command.args(["ship", "--segment-size=1", "--spool-limit=1", "--segment-age=1"]);
         command.args(["--stop-timeout=1", "--metrics=127.0.0.1:0"]);
-        command.args(["--host", &self.hosts[host].name]).arg(format!("--to=tls://{}", self.address));
+        let to = self.hosts[host].to;
+        command.args(["--host", &self.hosts[host].name]).arg(format!("--to=tls://{}", self.addresses[to]));
         command.arg(format!("--listen=unix:{}", self.path(host, "socket").display()));
         command.arg("--watch").arg(self.path(host, "watched")).arg("--spool").arg(self.path(host, "spool"));
         command.arg("--ca").arg(&self.authority.file);
@@ -156,7 +197,7 @@ impl World {
         own.shipper = Some(Process::start(&mut command, point, &log));
     }
 
-    fn lake_command(&self, what: &str) -> Command {
+    pub(super) fn lake_command(&self, what: &str) -> Command {
         let mut command = Command::new(program("telemetry-lake"));
         command.arg(what).arg(self.store.address(&self.lake));
         self.store.settings(&mut command);
@@ -165,20 +206,23 @@ impl World {
 
     fn start_committer(&mut self, what: &str, point: &Point) {
         let mut command = self.lake_command(what);
-        command.arg("--lease=0");
-        if what == "commit" {
-            command.args(["--max-segments=6", "--checkpoint=1"]);
-        }
+        match what {
+            "commit" => command.args(["--lease=0", "--max-segments=6", "--checkpoint=1"]),
+            "delete" => command.args(["--lease=0", "--host", GONE]),
+            // It needs no lease.
+            "vacuum" => command.arg(format!("--older-than={}", Gone::days_ago())),
+            _ => command.arg("--lease=0"),
+        };
         let log = self.file("committers.log");
         self.committers.push(Process::start(&mut command, point.as_ref(), &log));
     }
 
     /// Runs a command to its end.
-    fn run(&self, command: &mut Command) -> Option<i32> {
+    pub(super) fn run(&self, command: &mut Command) -> Option<i32> {
         Process::start(command, None, &self.file("committers.log")).wait("a command")
     }
 
-    fn record_file(&mut self, host: usize, cut: Option<u64>) {
+    pub(super) fn record_file(&mut self, host: usize, cut: Option<u64>) {
         let Some(made) = self.hosts[host].future.pop() else { return };
         let recorded = Recorded::of(made, cut);
         let number = self.hosts[host].recorded.len();
@@ -204,14 +248,22 @@ impl World {
         }
     }
 
-    fn cut_otherwise(&self, host: usize, number: u64) {
+    fn cut_otherwise(&mut self, host: usize, number: u64, is_half: bool) {
         let Some(recorded) = self.hosts[host].recorded.get(number as usize) else { return };
-        let (other, lake) = (TestLake::new(self.lake.form), &self.lake);
-        let cutting = if matches!(self.store, Store::Directory) { lake } else { &other };
-        for segment in cutting.ship_cut(&self.hosts[host].name, &recorded.stream, 50_000) {
-            let name = segment.strip_prefix(cutting.path()).unwrap().to_str().unwrap();
-            self.store.put(name, &std::fs::read(&segment).unwrap());
+        let mut segments = cut(self.lake.form, &self.hosts[host].name, &recorded.stream, 50_000);
+        if is_half && let Some((name, bytes)) = segments.last_mut() {
+            // The whole one may come under its own name.
+            let mut half: SegmentName = name.parse().unwrap();
+            half.intervals ^= 1;
+            *name = half.to_string();
+            bytes.truncate(bytes.len() - 40);
+            self.halves.insert(name.clone());
         }
+        self.put_all(&segments);
+    }
+
+    pub(super) fn put_all(&self, segments: &[(String, Vec<u8>)]) {
+        segments.iter().for_each(|(name, bytes)| self.store.put(&self.lake, name, bytes));
     }
 
     fn start_program(&mut self, plan: &Program) {
@@ -245,15 +297,21 @@ impl World {
         let patience = Instant::now() + PATIENCE;
         while self.metric(host, "connections").is_none() {
             assert!(Instant::now() < patience, "a shipper does not listen");
-            if !self.hosts[host].shipper.as_mut().is_some_and(Process::is_alive) {
-                self.start_shipper(host, None);
-            }
+            self.keep_shipper(host);
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
+    /// Starts a shipper if none runs. It may have ended because its disk is full.
+    fn keep_shipper(&mut self, host: usize) {
+        if !self.hosts[host].shipper.as_mut().is_some_and(Process::is_alive) {
+            self.disks.fill(host, false);
+            self.start_shipper(host, None);
+        }
+    }
+
     /// Waits for all programs, and kills those that are to be.
-    fn end_programs(&mut self) {
+    pub(super) fn end_programs(&mut self) {
         for program in self.hosts.iter_mut().flat_map(|host| &mut host.programs) {
             program.end();
         }
@@ -268,9 +326,7 @@ impl World {
         let patience = Instant::now() + PATIENCE;
         while !self.send(host, &recorded.stream, patience) {
             assert!(Instant::now() < patience, "a stream is not taken");
-            if !self.hosts[host].shipper.as_mut().is_some_and(Process::is_alive) {
-                self.start_shipper(host, None);
-            }
+            self.keep_shipper(host);
             std::thread::sleep(Duration::from_millis(5));
         }
         self.hosts[host].recorded.push(recorded);
@@ -314,11 +370,19 @@ impl World {
         self.waits += 1;
         if self.waits.is_multiple_of(200) {
             self.story.push("everything works, because a spool is full".to_owned());
-            self.store.set_faults(0, 0);
-            for host in 0..HOSTS {
-                self.give_access(host, true);
-            }
-            self.start_collector(None);
+            self.repair();
+        }
+    }
+
+    /// Lets everything work that segments need on their way.
+    pub(super) fn repair(&mut self) {
+        self.store.set_faults(0, 0);
+        self.disks.free();
+        for host in 0..HOSTS {
+            self.give_access(host, true);
+        }
+        for which in 0..COLLECTORS {
+            self.start_collector(which, None);
         }
     }
 
@@ -333,120 +397,5 @@ impl World {
         stream.read_to_string(&mut page).ok()?;
         let line = page.lines().find_map(|line| line.strip_prefix(&format!("telemetry_ship_{name} ")))?;
         line.parse().ok()
-    }
-
-    /// Makes everything work, and waits until all is sent and committed.
-    pub(crate) fn heal(&mut self) {
-        for host in 0..HOSTS {
-            while !self.hosts[host].future.is_empty() {
-                self.record_file(host, None);
-            }
-        }
-        self.end_programs();
-        self.store.set_faults(0, 0);
-        self.start_collector(None);
-        for host in 0..HOSTS {
-            self.give_access(host, true);
-            // It reads what programs have sent, and closes their segments.
-            if let Some(shipper) = &mut self.hosts[host].shipper {
-                let is_whole = shipper.stop("a shipper") == Some(0);
-                self.hosts[host].starts += u64::from(!is_whole);
-            }
-            let starts = self.hosts[host].starts;
-            self.start_shipper(host, None);
-            self.hosts[host].starts = starts;
-        }
-        let patience = Instant::now() + PATIENCE;
-        for host in 0..HOSTS {
-            while self.is_left(host) {
-                assert!(Instant::now() < patience, "segments are left");
-                let shipper = self.hosts[host].shipper.as_mut().unwrap();
-                assert!(shipper.is_alive(), "a shipper has ended");
-                assert!(self.collector.as_mut().unwrap().is_alive(), "the collector has ended");
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            assert_eq!(files_of(&self.path(host, "spool/refused")), [] as [PathBuf; 0], "refused");
-        }
-        self.commit();
-    }
-
-    /// Says whether a host has something that the store does not have.
-    fn is_left(&self, host: usize) -> bool {
-        !self.on_the_way(host).is_empty()
-    }
-
-    /// The files of a host with events that the store may not have.
-    fn on_the_way(&self, host: usize) -> Vec<PathBuf> {
-        let folders = ["watched", "spool/ready", "spool/live"];
-        let mut files: Vec<_> =
-            folders.iter().flat_map(|folder| files_of(&self.path(host, folder))).collect();
-        // The facts of sessions are in files of their own, and damaged files are kept.
-        files.retain(|file| file.extension().is_some_and(|end| end == "tel" || end == "open"));
-        files
-    }
-
-    /// Commits everything that is in the store, and has the lake in its directory.
-    fn commit(&mut self) {
-        for mut committer in std::mem::take(&mut self.committers) {
-            // It has ended by itself, or at its point.
-            committer.wait("a committer");
-        }
-        let log = || std::fs::read_to_string(self.file("committers.log")).unwrap_or_default();
-        let mut tries = 0;
-        while self.run(self.lake_command("commit").arg("--lease=0")) != Some(0) {
-            // The store may still do what it was asked by a process that is gone.
-            let last = log().lines().last().unwrap_or_default().to_owned();
-            tries += 1;
-            assert!(tries < 4 && last.starts_with("error: another process"), "the last commit: {last}");
-        }
-        self.store.fetch(&self.lake);
-    }
-
-    /// Kills everything, and checks that nothing is gone. Then it goes on.
-    fn audit(&mut self) {
-        self.end_programs();
-        self.collector = None;
-        self.store.set_faults(0, 0);
-        self.hosts.iter_mut().for_each(|host| host.shipper = None);
-        self.commit();
-        let lanes = self.lake.lanes();
-        for host in 0..HOSTS {
-            let left: Vec<_> =
-                self.on_the_way(host).iter().map(|path| std::fs::read(path).unwrap()).collect();
-            check::none_is_gone(self, &self.hosts[host], &lanes, &left);
-        }
-        self.start_collector(None);
-        for host in 0..HOSTS {
-            self.start_shipper(host, None);
-        }
-    }
-
-    /// Checks the accounts of all lanes, and the verdict. Returns the sums of what is not there.
-    pub(crate) fn check(&mut self) -> check::Sums {
-        let sums = check::check(self);
-        for (name, log) in self.logs() {
-            assert!(!log.contains("panicked at"), "a panic in {name}");
-        }
-        let code = self.run(&mut self.lake_command("complete"));
-        let is_complete = sums.missing == 0;
-        assert_eq!(code, Some(i32::from(!is_complete)), "the verdict");
-        sums
-    }
-
-    /// What happened, for a schedule that fails.
-    pub(crate) fn tell(&self) -> String {
-        let mut text = self.story.join("\n  ");
-        for (name, log) in self.logs() {
-            text += &format!("\n{name}:\n{log}");
-        }
-        text
-    }
-
-    /// The logs of all processes, with their names.
-    fn logs(&self) -> Vec<(String, String)> {
-        let mut files = files_of(self.dir.path());
-        files.retain(|path| path.to_str().is_some_and(|path| path.ends_with("log")));
-        let name = |path: &PathBuf| path.strip_prefix(self.dir.path()).unwrap_or(path).display().to_string();
-        files.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap_or_default())).collect()
     }
 }
