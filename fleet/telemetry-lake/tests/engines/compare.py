@@ -19,7 +19,7 @@ TABLES = ("app_RequestBegin", "app_RequestEnd", "app_Evicted", "span", "session"
 
 LATEST = "(SELECT host, session, max(batch) AS batch FROM session GROUP BY host, session)"
 
-#: Columns of queries have names, because some engines want them.
+#: All engines take the same text. Columns have names, because some engines want them.
 QUERIES = {
     "counts": """SELECT what, n FROM (
         SELECT 'b' AS what, count(*) AS n FROM app_RequestBegin UNION ALL
@@ -40,21 +40,16 @@ QUERIES = {
         FROM app_RequestEnd) AS x GROUP BY minute ORDER BY minute""",
 }
 
-#: The same for the database of `telemetry sql`, which has no spans.
-OF_SQL = {
-    "counts": QUERIES["counts"].replace("app_", "EVENT_"),
-    "spans": QUERIES["spans"].replace(
-        "duration_ns AS d, row_number() OVER (ORDER BY duration_ns)",
-        "e.time_ns - b.time_ns AS d, row_number() OVER (ORDER BY e.time_ns - b.time_ns)",
-    ).replace(
-        "FROM span WHERE duration_ns IS NOT NULL",
-        "FROM EVENT_RequestBegin AS b JOIN EVENT_RequestEnd AS e USING (session, request)",
-    ),
-    "labels": "SELECT why AS name, count(*) AS n FROM NAMED_Evicted GROUP BY why ORDER BY n DESC, name LIMIT 3",
-    "join": """SELECT s.program AS program, count(*) AS n FROM EVENT_RequestEnd AS e
-        JOIN session AS s ON s.serial = e.session GROUP BY s.program ORDER BY program""",
-    "minutes": QUERIES["minutes"].replace("app_", "EVENT_"),
-}
+#: What the database of `telemetry sql` has under other names. It has one row of a session, and no
+#: hosts and spans.
+OF_SQL = """
+    CREATE TEMP VIEW app_RequestBegin AS SELECT *, '' AS host FROM EVENT_RequestBegin;
+    CREATE TEMP VIEW app_RequestEnd AS SELECT *, '' AS host FROM EVENT_RequestEnd;
+    CREATE TEMP VIEW app_Evicted AS SELECT *, '' AS host, why AS why__name FROM NAMED_Evicted;
+    CREATE TEMP VIEW session AS SELECT serial AS session, program, '' AS host, 1 AS batch FROM main.session;
+    CREATE TEMP VIEW span AS SELECT e.time_ns - b.time_ns AS duration_ns
+        FROM EVENT_RequestBegin AS b JOIN EVENT_RequestEnd AS e USING (session, request);
+"""
 
 
 def rows(found):
@@ -75,7 +70,8 @@ def files_of(root, name):
 
 def with_sql(database):
     connection = sqlite3.connect(database)
-    return {name: rows(connection.execute(query)) for name, query in OF_SQL.items()}
+    connection.executescript(OF_SQL)
+    return {name: rows(connection.execute(query)) for name, query in QUERIES.items()}
 
 
 def with_duckdb(root):
