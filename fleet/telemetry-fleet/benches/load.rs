@@ -108,7 +108,7 @@ fn holds(rate: usize) -> bool {
     let elapsed = start.elapsed();
     for host in 0..HOSTS {
         let log = std::fs::read_to_string(log(dir.path(), host)).unwrap();
-        assert!(!log.contains(" bytes stay in the spool") && !log.contains("shed"), "{log}");
+        assert!(!log.contains(" bytes stay in the spool") && !log.contains(" shed "), "{log}");
     }
     let memory = end(collector);
     let millions = (HOSTS * rate * SECONDS) as f64 / 1e6;

@@ -43,6 +43,10 @@ pub async fn compact(lake: &Lake, lease: &Lease) -> Result<u64> {
         return Err(LakeError::Other(text.to_owned()));
     }
     let last = lake.last_done().await?;
+    // Before the plan, which later commands have to complete.
+    for name in last.tables.keys() {
+        Log::list(&lake.store, &table_folder(name)).await?.latest().await?;
+    }
     let plan = Plan { batch: last.batch + 1, compact: true, ..Plan::default() };
     begin(lake, &plan).await?;
     rewrite(lake, lease, plan.batch, &Rewrite::Compact).await

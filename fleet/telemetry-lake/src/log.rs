@@ -1,5 +1,5 @@
-//! What the versions of a Delta log say together. A checkpoint stands for those until its own, so
-//! that reading begins with one.
+//! The state of a Delta table after some versions of its log. A checkpoint stands for all versions
+//! up to its own, so that reading begins with one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
@@ -74,9 +74,10 @@ impl<'s> Log<'s> {
     /// Returns what the latest version has.
     ///
     /// # Errors
-    /// Those of the store, and if versions are gone for which no checkpoint stands.
+    /// Those of the store, and if versions are gone for which no checkpoint stands. Also if another
+    /// program has given the table a newer protocol.
     pub async fn latest(&self) -> Result<State> {
-        self.read(self.last(), None).await?.ok_or_else(|| self.is_cut())
+        self.known(self.read(self.last(), None).await?)
     }
 
     /// Returns what the latest version has, and all removals since a time, in milliseconds since
@@ -85,11 +86,11 @@ impl<'s> Log<'s> {
     /// # Errors
     /// The same.
     pub async fn latest_since(&self, ms: i64) -> Result<State> {
-        self.read(self.last(), Some(ms)).await?.ok_or_else(|| self.is_cut())
+        self.known(self.read(self.last(), Some(ms)).await?)
     }
 
-    /// Writes the checkpoint of a version, unless it is there. Does nothing if versions are gone:
-    /// the program that deleted them has written a checkpoint, even if this one cannot read it.
+    /// Writes the checkpoint of a version, unless it is there. Does nothing if versions are gone or
+    /// the table has a newer protocol. Then another program writes checkpoints.
     ///
     /// # Errors
     /// Those of the store.
@@ -97,7 +98,11 @@ impl<'s> Log<'s> {
         if self.checkpoints.contains_key(&(version, 1)) {
             return Ok(());
         }
-        let Some(state) = self.read(version, None).await? else { return Ok(()) };
+        let state = match self.read(version, None).await {
+            Ok(Some(state)) if state.is_plain() && state.protocol("minWriterVersion") <= Some(2) => state,
+            Ok(_) | Err(LakeError::Other(_)) => return Ok(()),
+            Err(error) => return Err(error),
+        };
         let wrong =
             |error| LakeError::Other(format!("cannot write a checkpoint of `{}`: {error}", self.folder));
         let bytes = checkpoint::file(&state.actions(now_ms)).map_err(wrong)?;
@@ -148,6 +153,22 @@ impl<'s> Log<'s> {
             state.take_all(lines(&version.ok_or_else(|| gone(&name))?));
         }
         Ok(Some(state))
+    }
+
+    /// Refuses a state that cannot be read, or not as a whole: files that seem to be gone would be
+    /// deleted.
+    fn known(&self, state: Option<State>) -> Result<State> {
+        let state = state.ok_or_else(|| self.is_cut())?;
+        if state.is_plain() {
+            return Ok(state);
+        }
+        let version =
+            state.protocol("minReaderVersion").map_or("no".to_owned(), |version| version.to_string());
+        Err(LakeError::Other(format!(
+            "`{}/_delta_log`: found reader version {version}, expected 1 without deletion vectors; help: use the \
+             program that changed the table",
+            self.folder
+        )))
     }
 
     fn is_cut(&self) -> LakeError {
@@ -203,6 +224,16 @@ impl State {
         {
             self.others.insert(kind, action);
         }
+    }
+
+    /// Says whether all rows of the files are in the table. A newer protocol may hide some.
+    fn is_plain(&self) -> bool {
+        let has_vector = |action: &Value| action["add"]["deletionVector"].is_object();
+        self.protocol("minReaderVersion") == Some(1) && !self.added.values().any(has_vector)
+    }
+
+    fn protocol(&self, key: &str) -> Option<i64> {
+        self.others.get("protocol")?["protocol"][key].as_i64()
     }
 
     /// Returns the files: names and lengths.

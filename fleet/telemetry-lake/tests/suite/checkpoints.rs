@@ -141,10 +141,45 @@ fn a_log_without_beginning_and_checkpoint_is_refused() {
         let said = lake.run(command);
         assert_eq!((said.code, said.stderr.as_str()), (Some(2), error), "{command:?}");
     }
-    // The compaction was begun, and goes on when the log is whole.
+    // Nothing was begun that later commands would have to complete.
+    assert_eq!(run(&lake, &["commit"]), "no new segments\n");
     std::fs::write(first, text).unwrap();
-    run(&lake, &["commit"]);
+    assert_ne!(run(&lake, &["compact"]), "0 files are no longer needed\n");
     lake.check(&all_events(&streams));
+}
+
+/// A newer protocol may hide files and rows, so nothing is deleted.
+#[test]
+fn tables_of_a_newer_protocol_are_left_alone() {
+    let protocol = |reader: u64| {
+        format!("{{\"protocol\": {{\"minReaderVersion\": {reader}, \"minWriterVersion\": 2}}}}")
+    };
+    let vector = r#"{"add": {"path": "a.parquet", "size": 1, "deletionVector": {"storageType": "u"}}}"#;
+    for (action, found) in [(protocol(3), 3), (vector.to_owned(), 1)] {
+        let lake = lake();
+        let log = lake.path().join("tables/lane/_delta_log");
+        let versions =
+            || (0..).take_while(|version| log.join(format!("{version:020}.json")).exists()).count();
+        let next = versions();
+        std::fs::write(log.join(format!("{next:020}.json")), &action).unwrap();
+        let error = format!(
+            "error: `tables/lane/_delta_log`: found reader version {found}, expected 1 without deletion vectors; help: \
+             use the program that changed the table\n"
+        );
+        for command in [&["delete", "--host", "h2"][..], &["vacuum", "--older-than", "0"], &["compact"]] {
+            let said = lake.run(command);
+            assert_eq!((said.code, &said.stderr), (Some(2), &error), "{command:?}");
+        }
+        // A checkpoint would leave out what it does not know.
+        let known = checkpoints(&lake, "lane");
+        let mut further = make(&registry(), &Plan { seed: 9, events: 400, ..Plan::default() }).stream;
+        renumber(&mut further, 500);
+        lake.ship("h2", &further);
+        run(&lake, &["commit", "--checkpoint", "1"]);
+        assert!(versions() > next + 1, "the table has a further version");
+        assert_eq!(checkpoints(&lake, "lane"), known);
+        assert!(checkpoints(&lake, "session").len() > 1);
+    }
 }
 
 /// A checkpoint tells removals for a week only. Their files go all the same.
