@@ -44,10 +44,12 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
         eprintln!("SKIPPED: no nightly toolchain, which the public interface is read with");
         return Ok(());
     }
+    let target = root.join("target/api");
+    document(&target)?;
     let mut changed = Vec::new();
     for (package, library) in LIBRARIES {
         let path = format!("{FOLDER}/{package}.txt");
-        let text = match interface(root, package, library)? {
+        let text = match interface(&target, library)? {
             Some(text) => text,
             None => {
                 eprintln!("SKIPPED: this nightly toolchain writes another version of rustdoc's JSON");
@@ -80,19 +82,21 @@ fn has_toolchain() -> bool {
     rustdoc.status().is_ok_and(|status| status.success())
 }
 
-/// Returns the public interface of a library, an item a line. Returns `None` if the JSON has
-/// another version than the one that is understood here.
-fn interface(root: &Path, package: &str, library: &str) -> Result<Option<String>, String> {
-    let target = root.join("target/api");
+/// Writes the interfaces of all libraries as JSON to `target`.
+fn document(target: &Path) -> Result<(), String> {
     // rustup's `cargo` chooses the toolchain, not the one that runs this.
     let mut command = Command::new("cargo");
-    command
-        .env_remove("RUSTUP_TOOLCHAIN")
-        .args([TOOLCHAIN, "rustdoc", "--quiet", "--locked", "--lib", "--all-features", "-p", package])
-        .arg("--target-dir")
-        .arg(&target)
-        .args(["--", "-Z", "unstable-options", "--output-format", "json", "--cap-lints", "allow"]);
-    crate::run(&mut command)?;
+    command.env_remove("RUSTUP_TOOLCHAIN");
+    command.env("RUSTDOCFLAGS", "-Z unstable-options --output-format json --cap-lints allow");
+    // All at once: by itself, each would have its dependencies with other features.
+    command.args([TOOLCHAIN, "doc", "--quiet", "--locked", "--lib", "--no-deps", "--all-features"]);
+    command.args(LIBRARIES.iter().flat_map(|(package, _)| ["-p", *package]));
+    crate::run(command.arg("--target-dir").arg(target))
+}
+
+/// Returns the public interface of a library, an item a line. Returns `None` if the JSON has
+/// another version than the one that is understood here.
+fn interface(target: &Path, library: &str) -> Result<Option<String>, String> {
     let json = target.join(format!("doc/{library}.json"));
     let api = Builder::from_rustdoc_json(&json)
         .omit_blanket_impls(true)

@@ -54,6 +54,8 @@ pub(crate) enum Until {
 pub(crate) fn fuzz(until: Until, asan: bool) -> Result<(), String> {
     build(asan)?;
     match until {
+        // For libFuzzer, this would be no limit.
+        Until::Seconds(0) => {}
         Until::Seconds(seconds) => {
             let inputs = round(seconds, SAME, asan, |_, _| Ok(()))?;
             eprintln!("{inputs} inputs without a finding");

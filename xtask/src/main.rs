@@ -21,7 +21,8 @@ usage: cargo xtask COMMAND
   bless [NAME...]     rewrite generated parts: api, docs, format, python, registries, seeds; without NAME all
   bench [NAME]        run benchmarks: record, messages, decode, around, off, compile
   fuzz [--asan] [SECONDS]
-                      run every fuzz target, each for SECONDS (60); --asan needs nightly
+                      run every fuzz target, each for SECONDS (60), or only build them (0); --asan needs
+                      nightly
   fuzz [--asan] --inputs NUMBER
                       run them until fuzz/record.txt has NUMBER of inputs in sum
   miri                run tests of memory under miri; this and the next two need nightly
