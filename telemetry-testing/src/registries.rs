@@ -213,8 +213,9 @@ fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {
     let max_len = prop_oneof![Just(DEFAULT_RUN_LEN), 1..=MAX_RUN_LEN];
     let align = prop_oneof![2 => Just(0), 1 => 1..=30u32].prop_map(|bits| 1 << bits);
     let unit = prop_oneof![Just(String::new()), "[!-~µ]([ -~µ]{0,8}[!-~])?"];
-    (select(sorts), count, max_len, align, (unit, any::<bool>()), docs_or_none()).prop_map(
-        move |(sort, count, max_len, align, (unit, is_counter), doc)| {
+    let usual = prop_oneof![2 => Just(None), 1 => (1..=3u8).prop_map(Some)];
+    (select(sorts), count, max_len, align, (unit, any::<bool>(), usual), docs_or_none()).prop_map(
+        move |(sort, count, max_len, align, (unit, is_counter, usual), doc)| {
             let mut param = Param::new(&name, sort);
             param.doc = doc;
             if sort.is_run() {
@@ -223,7 +224,7 @@ fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {
                 param.count = count;
             }
             if sort.is_delta() && count == Count::One {
-                param.align = align;
+                (param.align, param.usual) = (align, usual);
             }
             if sort.is_number() {
                 param.sensitive = Some(Sensitive::Personal).filter(|_| unit.len() % 3 == 1);

@@ -179,6 +179,10 @@ fn sorts_are_those_of_the_list() {
     let sensitive = Sensitive::ALL.iter().map(|word| word.name());
     same_words(&words(&schema, "/$defs/param/properties/sensitive/enum"), sensitive);
     enumerated("/$defs/run_sort/enum", |sort| sort.is_run());
+    enumerated("/$defs/usual_sort/anyOf/0/enum", |sort| {
+        use Sort::{I16, I32, I64, Label, U16, U32, U64};
+        sort.is_delta() || matches!(sort, Label | U16 | I16 | U32 | I32 | U64 | I64)
+    });
     enumerated("/$defs/counter_sort/enum", |sort| sort.is_number());
     enumerated("/$defs/type/properties/repr/enum", |sort| sort.int_range().is_some());
     enumerated("/$defs/type/then/properties/repr/enum", |sort| {
