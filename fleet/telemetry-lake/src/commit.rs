@@ -11,6 +11,7 @@ use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::segment::SegmentName;
 use tokio::task::spawn_blocking;
 
+use crate::append;
 use crate::catalog::{self, Catalog};
 use crate::convert::NewFile;
 use crate::delete::{Rewrite, rewrite};
@@ -19,7 +20,6 @@ use crate::lake::{
     Done, Format, Lake, LakeError, Plan, Result, TableState, json, registry_name, state_name, table_folder,
 };
 use crate::lease::Lease;
-use crate::log::Log;
 use crate::planning;
 use crate::session::{Fetched, OfSession, Room, Taken};
 use crate::sides::{self, SegmentRow};
@@ -176,7 +176,7 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
     progress.write_all(lake).await?;
     failpoint("files");
     let tables = write_logs(lake, plan.batch, &before, &catalog, progress.added).await?;
-    write_checkpoints(lake, lease, &before, &tables, how.checkpoint).await?;
+    append::write_checkpoints(lake, lease, &before, &tables, how.checkpoint).await?;
     let registries = catalog.registries().iter().map(|known| format!("{:016x}", known.fingerprint)).collect();
     failpoint("done");
     let mut known: HashMap<_, _> =
@@ -285,30 +285,6 @@ impl Progress {
     }
 }
 
-/// Writes checkpoints of the tables that have passed a multiple of `every` versions.
-async fn write_checkpoints(
-    lake: &Lake,
-    lease: &Lease,
-    before: &Done,
-    tables: &BTreeMap<String, TableState>,
-    every: u64,
-) -> Result<()> {
-    if lake.settings.format != Format::Delta {
-        return Ok(());
-    }
-    for (name, table) in tables {
-        let known = before.tables.get(name).map_or(0, |known| known.version);
-        if table.version / every > known / every {
-            lease.renew(&lake.store).await?;
-            let folder = table_folder(name);
-            let log = Log::list(&lake.store, &folder).await?;
-            log.write_checkpoint(table.version, delta::now_ms()).await?;
-            failpoint("checkpoint");
-        }
-    }
-    Ok(())
-}
-
 /// Writes a version of each table that is new, has other columns, or has files. Returns all tables.
 async fn write_logs(
     lake: &Lake,
@@ -340,7 +316,7 @@ async fn write_logs(
             let folder = table_folder(&table.name);
             let from = known.map_or(0, |known| known.version + 1);
             let metadata = is_changed.then_some(&metadata);
-            version = delta::commit(&lake.store, &folder, (APP, batch), from, metadata, &change).await?;
+            version = append::commit(&lake.store, &folder, (APP, batch), from, metadata, &change).await?;
         }
         tables.insert(table.name.clone(), TableState { version, schema: metadata.schema });
     }

@@ -59,10 +59,8 @@ impl Table<'_> {
                     at += 1;
                 }
                 for (of, joined) in self.join(&together).await? {
-                    let path = partition.joined(owner, self.batch, number);
-                    added.push(self.add(path, &partition, joined).await?);
+                    added.push(self.add(&partition, owner, &mut number, joined).await?);
                     removed.extend(of);
-                    number += 1;
                 }
             }
         }
@@ -75,7 +73,7 @@ impl Table<'_> {
         selector: &Selector,
         files: impl Iterator<Item = &String>,
     ) -> Result<Replaced> {
-        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        let (mut removed, mut added, mut number) = (Vec::new(), Vec::new(), 0);
         for path in files {
             match selector.selects_file(path, self.layout) {
                 Selected::Nothing => continue,
@@ -84,8 +82,7 @@ impl Table<'_> {
                     let Some(rest) = self.rest(path, selector, &place).await? else { continue };
                     removed.push(path.clone());
                     if rest.rows > 0 {
-                        let path = place.partition.joined(None, self.batch, added.len());
-                        added.push(self.add(path, &place.partition, rest).await?);
+                        added.push(self.add(&place.partition, None, &mut number, rest).await?);
                     }
                 }
             }
@@ -110,11 +107,28 @@ impl Table<'_> {
         Ok(Some(rest).filter(|rest| rest.left_out > 0))
     }
 
-    async fn add(&self, path: String, partition: &Partition, copied: Copied) -> Result<Added> {
+    /// Writes a file. Its name has the next number.
+    async fn add(
+        &self,
+        partition: &Partition,
+        owner: Option<(&str, u64)>,
+        number: &mut usize,
+        copied: Copied,
+    ) -> Result<Added> {
         let (bytes, rows) = (copied.bytes.len() as u64, copied.rows);
-        self.store.create(&format!("{}/{path}", self.folder), copied.bytes).await?;
-        failpoint("file");
-        Ok(Added { path, partition: Some(partition.clone()), bytes, rows, time: None })
+        loop {
+            let path = partition.joined(owner, self.batch, *number);
+            *number += 1;
+            let name = format!("{}/{path}", self.folder);
+            // An earlier try of the batch may have written it, and another program may have changed
+            // the table since then. So it is taken only if it has the same rows.
+            if self.store.create(&name, copied.bytes.clone()).await?
+                || self.store.get(&name).await?.is_some_and(|found| found == copied.bytes)
+            {
+                failpoint("file");
+                return Ok(Added { path, partition: Some(partition.clone()), bytes, rows, time: None });
+            }
+        }
     }
 
     async fn get(&self, path: &str) -> Result<Bytes> {

@@ -1,12 +1,13 @@
 //! Deletion of rows, joining of files, and deletion of segments that the tables have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::segment::SegmentName;
 
+use crate::append;
 use crate::compact::Table;
-use crate::delta::{self, APP, Added, Change};
+use crate::delta::{APP, Added, Change};
 use crate::lake::{Done, Format, Lake, LakeError, Plan, Result, table_folder};
 use crate::layout;
 use crate::lease::Lease;
@@ -14,6 +15,9 @@ use crate::log::Log;
 use crate::planning;
 use crate::selector::Selector;
 use crate::sides;
+
+/// Versions of a table between two checkpoints of its log, as `commit` has them if it is not told.
+const CHECKPOINT: u64 = 100;
 
 /// Deletes the selected rows, and the segments that they came from. Returns the number of files.
 ///
@@ -134,22 +138,30 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
             lake.store.create(&format!("{folder}/{own}"), file.bytes).await?;
             change.added.push(Added { path: own.clone(), partition: None, bytes, rows, time: None });
         }
+        let mut state = None;
         if lake.settings.format == Format::Delta {
-            let files = Log::list(&lake.store, &folder).await?.latest().await?.files();
-            let (removed, added) = match selector {
-                _ if is_of_sessions => {
-                    (files.into_keys().filter(|path| is_earlier(path)).collect(), Vec::new())
+            let log = Log::list(store, &folder).await?;
+            let now = log.latest().await?;
+            let files = now.files();
+            if now.transaction(APP) >= Some(batch) {
+                // An earlier try wrote this version.
+                table.version = log.last();
+            } else {
+                let (removed, added) = match selector {
+                    _ if is_of_sessions => {
+                        (files.keys().filter(|path| is_earlier(path)).cloned().collect(), Vec::new())
+                    }
+                    Some(selector) => of_batch.remove(selector, files.keys()).await?,
+                    None => of_batch.join_all(&files).await?,
+                };
+                change.removed.extend(removed);
+                change.added.extend(added);
+                if !change.removed.is_empty() || !change.added.is_empty() {
+                    let from = log.last() + 1;
+                    table.version = append::commit(store, &folder, (APP, batch), from, None, &change).await?;
                 }
-                Some(selector) => of_batch.remove(selector, files.keys()).await?,
-                None => of_batch.join_all(&files).await?,
-            };
-            change.removed.extend(removed);
-            change.added.extend(added);
-            if !change.removed.is_empty() || !change.added.is_empty() {
-                let from = table.version + 1;
-                table.version =
-                    delta::commit(&lake.store, &folder, (APP, batch), from, None, &change).await?;
             }
+            state = Some((now, files));
         }
         failpoint("delete");
         let Some(selector) = selector else {
@@ -157,9 +169,17 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
             deleted += change.removed.len() as u64;
             continue;
         };
+        let removed: BTreeSet<_> = change.removed.iter().map(String::as_str).collect();
+        let stays = |path: &str| {
+            let Some((state, files)) = &state else { return false };
+            let is_foreign = layout::batch(path).is_none();
+            // Another program may not have added its file yet.
+            !removed.contains(path) && (files.contains_key(path) || is_foreign && !state.is_told(path))
+        };
         for path in lake.store.names(&folder).await? {
             let of_table = path.strip_prefix(&format!("{folder}/")).filter(|path| path.ends_with(".parquet"));
             let goes = match of_table {
+                Some(path) if stays(path) => false,
                 Some(path) if is_of_sessions => is_earlier(path),
                 Some(path) if layout::batch(path).is_some_and(|of| of > batch) => false,
                 Some(path) => of_batch.has_selected(path, selector).await?,
@@ -176,6 +196,7 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
         let goes = |name: &SegmentName| selector.selects(&name.day(), name.host.as_str(), name.session);
         drop_segments(lake, Some(lease), batch, goes).await?;
     }
+    append::write_checkpoints(lake, lease, &before, &tables, CHECKPOINT).await?;
     failpoint("done");
     let done = Done { batch, registries: before.registries, tables, ..Done::default() };
     lake.add_done(&done).await?;

@@ -5,8 +5,6 @@
 
 use serde_json::{Value, json};
 use telemetry_columns::{ColumnType, Table};
-use telemetry_fleet::failpoint::failpoint;
-use telemetry_fleet::store::{Store, StoreError};
 use telemetry_format::Calendar;
 
 use crate::layout::{Layout, Partition};
@@ -25,6 +23,30 @@ pub struct Metadata {
     pub schema: String,
     /// The columns of its partitions.
     pub partitions: Vec<&'static str>,
+}
+
+impl Metadata {
+    /// Returns the actions that create the table.
+    pub(crate) fn create(&self, app: &str) -> Vec<Value> {
+        let others = json!({
+            "id": id(app, &self.name),
+            "format": {"provider": "parquet", "options": {}},
+            "configuration": {},
+            "createdTime": now_ms(),
+        });
+        vec![json!({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}), self.change(&others)]
+    }
+
+    /// Returns the action that gives the table its columns. The rest stays as it was: users set
+    /// properties of tables.
+    pub(crate) fn change(&self, before: &Value) -> Value {
+        let mut metadata = before.clone();
+        metadata["name"] = json!(self.name);
+        metadata["description"] = json!(self.doc);
+        metadata["schemaString"] = json!(self.schema);
+        metadata["partitionColumns"] = json!(self.partitions);
+        json!({"metaData": metadata})
+    }
 }
 
 /// A file that a version adds.
@@ -70,68 +92,19 @@ pub fn metadata(table: &Table, layout: Option<Layout>) -> Metadata {
     }
 }
 
-/// Adds a version to the table in `folder`, unless a version from `from` on has the transaction
-/// `batch` of `app` already. Returns the number of the version that has it.
-///
-/// # Errors
-/// Those of the store.
-pub async fn commit(
-    store: &Store,
-    folder: &str,
-    (app, batch): (&str, u64),
-    from: u64,
-    metadata: Option<&Metadata>,
-    change: &Change,
-) -> Result<u64, StoreError> {
-    let mut version = from;
-    let actions = actions((app, batch), metadata, change);
-    loop {
-        let name = format!("{folder}/_delta_log/{version:020}.json");
-        match store.get(&name).await? {
-            Some(found) if has_transaction(&found, app, batch) => return Ok(version),
-            // Another writer, such as a compaction by Spark, was first.
-            Some(_) => version += 1,
-            None => {
-                failpoint("delta");
-                if store.create(&name, actions.clone().into_bytes()).await? {
-                    return Ok(version);
-                }
-            }
-        }
-    }
-}
-
 /// Returns the actions of a version.
 pub(crate) fn lines(version: &[u8]) -> impl Iterator<Item = Value> {
     version.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-fn has_transaction(version: &[u8], app: &str, batch: u64) -> bool {
-    lines(version).any(|action| {
-        let txn = &action["txn"];
-        txn["appId"] == app && txn["version"].as_u64().is_some_and(|version| version >= batch)
-    })
-}
-
-fn actions((app, batch): (&str, u64), metadata: Option<&Metadata>, change: &Change) -> String {
+/// Returns the lines of a version.
+pub(crate) fn actions((app, batch): (&str, u64), of_table: Vec<Value>, change: &Change) -> String {
     let now = now_ms();
     let mut actions = vec![
         json!({"commitInfo": {"timestamp": now, "operation": change.operation, "operationParameters": {}}}),
         json!({"txn": {"appId": app, "version": batch, "lastUpdated": now}}),
     ];
-    if let Some(Metadata { name, doc, schema, partitions }) = metadata {
-        actions.push(json!({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}));
-        actions.push(json!({"metaData": {
-            "id": id(app, name),
-            "name": name,
-            "description": doc,
-            "format": {"provider": "parquet", "options": {}},
-            "schemaString": schema,
-            "partitionColumns": partitions,
-            "configuration": {},
-            "createdTime": now,
-        }}));
-    }
+    actions.extend(of_table);
     let is_change = change.changes_rows;
     for path in &change.removed {
         actions.push(json!({"remove": {"path": path, "deletionTimestamp": now, "dataChange": is_change}}));

@@ -133,7 +133,9 @@ impl<'p> Place<'p> {
 /// Spark.
 pub fn batch(path: &str) -> Option<u64> {
     let (_, name) = path.rsplit_once('/').unwrap_or(("", path));
-    name.split(['-', '.']).next()?.parse().ok()
+    let number = name.split(['-', '.']).next()?;
+    let is_own = number.len() == 10 && number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse().ok().filter(|_| is_own)
 }
 
 #[cfg(test)]
@@ -169,8 +171,13 @@ mod tests {
     #[test]
     fn files_of_other_programs_have_no_batch() {
         assert_eq!(batch("0000000012.parquet"), Some(12));
-        for other in ["part-00000-1b4e28ba.c000.snappy.parquet", "day=2026-11-22/bucket=2/part-0-ab.parquet"]
-        {
+        for other in [
+            "part-00000-1b4e28ba.c000.snappy.parquet",
+            "day=2026-11-22/bucket=2/part-0-ab.parquet",
+            // A UUID may begin with eight digits.
+            "day=2026-11-22/host=a/12345678-2fa1-11d2-883f-0016d3cca427.parquet",
+            "+123456789-00000000000000ff-0003.parquet",
+        ] {
             assert_eq!(batch(other), None, "{other}");
         }
         for (folder, host) in [("host=h7", Some("h7")), ("bucket=2", None)] {

@@ -1,5 +1,6 @@
 //! Makes tables of the telemetry segments in an object store.
 
+pub mod append;
 pub mod catalog;
 mod checkpoint;
 pub mod chosen;

@@ -99,7 +99,11 @@ impl<'s> Log<'s> {
             return Ok(());
         }
         let state = match self.read(version, None).await {
-            Ok(Some(state)) if state.is_plain() && state.protocol("minWriterVersion") <= Some(2) => state,
+            Ok(Some(state))
+                if state.is_plain() && state.protocol()["minWriterVersion"].as_i64() <= Some(2) =>
+            {
+                state
+            }
             Ok(_) | Err(LakeError::Other(_)) => return Ok(()),
             Err(error) => return Err(error),
         };
@@ -111,7 +115,8 @@ impl<'s> Log<'s> {
         Ok(())
     }
 
-    fn last(&self) -> u64 {
+    /// Returns the last version.
+    pub fn last(&self) -> u64 {
         let checkpoint = self.checkpoints.keys().next_back().map(|(version, _)| *version);
         self.versions.last().copied().max(checkpoint).unwrap_or_default()
     }
@@ -162,8 +167,8 @@ impl<'s> Log<'s> {
         if state.is_plain() {
             return Ok(state);
         }
-        let version =
-            state.protocol("minReaderVersion").map_or("no".to_owned(), |version| version.to_string());
+        let version = state.protocol()["minReaderVersion"].as_i64();
+        let version = version.map_or("no".to_owned(), |version| version.to_string());
         Err(LakeError::Other(format!(
             "`{}/_delta_log`: found reader version {version}, expected 1 without deletion vectors; help: use the \
              program that changed the table",
@@ -229,11 +234,22 @@ impl State {
     /// Says whether all rows of the files are in the table. A newer protocol may hide some.
     fn is_plain(&self) -> bool {
         let has_vector = |action: &Value| action["add"]["deletionVector"].is_object();
-        self.protocol("minReaderVersion") == Some(1) && !self.added.values().any(has_vector)
+        self.protocol()["minReaderVersion"] == 1 && !self.added.values().any(has_vector)
     }
 
-    fn protocol(&self, key: &str) -> Option<i64> {
-        self.others.get("protocol")?["protocol"][key].as_i64()
+    /// Returns the fields of the latest `protocol`.
+    pub fn protocol(&self) -> &Value {
+        self.others.get("protocol").map_or(&Value::Null, |action| &action["protocol"])
+    }
+
+    /// Returns the last transaction of a program.
+    pub fn transaction(&self, app: &str) -> Option<u64> {
+        self.transactions.get(app)?["txn"]["version"].as_u64()
+    }
+
+    /// Returns the fields of the latest `metaData`.
+    pub fn metadata(&self) -> &Value {
+        self.others.get("metaData").map_or(&Value::Null, |action| &action["metaData"])
     }
 
     /// Returns the files: names and lengths.

@@ -22,11 +22,21 @@ pub(crate) struct Incoming {
 impl Incoming {
     pub(crate) fn open(parent: &Path) -> io::Result<Incoming> {
         fs::create_dir_all(parent)?;
+        // Collectors may start at once, and a directory is there before its lock is taken. Windows
+        // cannot lock directories.
+        #[cfg(unix)]
+        let alone = File::open(parent)?;
+        #[cfg(unix)]
+        alone.lock()?;
         for entry in fs::read_dir(parent)? {
             let path = entry?.path();
             let Ok(lock) = File::open(path.join("lock")) else { continue };
             if lock.try_lock().is_ok() {
-                fs::remove_dir_all(&path)?;
+                match fs::remove_dir_all(&path) {
+                    // Its collector has just ended, and removes it.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    removed => removed?,
+                }
             }
         }
         let mut number = std::process::id();

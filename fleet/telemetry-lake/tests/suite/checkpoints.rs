@@ -175,10 +175,12 @@ fn tables_of_a_newer_protocol_are_left_alone() {
         let mut further = make(&registry(), &Plan { seed: 9, events: 400, ..Plan::default() }).stream;
         renumber(&mut further, 500);
         lake.ship("h2", &further);
-        run(&lake, &["commit", "--checkpoint", "1"]);
-        assert!(versions() > next + 1, "the table has a further version");
+        let said = lake.run(&["commit", "--checkpoint", "1"]);
+        match found {
+            1 => assert_eq!((said.code, versions() > next + 1), (Some(0), true)),
+            _ => assert_eq!((said.code, versions()), (Some(2), next + 1), "{}", said.stderr),
+        }
         assert_eq!(checkpoints(&lake, "lane"), known);
-        assert!(checkpoints(&lake, "session").len() > 1);
     }
 }
 

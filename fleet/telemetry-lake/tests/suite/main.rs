@@ -21,6 +21,7 @@ mod docs;
 mod kills;
 mod lakes;
 mod moto;
+mod others;
 #[cfg(all(unix, feature = "failpoints"))]
 #[path = "../../../telemetry-fleet/tests/suite/rows.rs"]
 #[expect(dead_code, reason = "this needs a part of it")]

@@ -10,7 +10,7 @@ use telemetry_testing::made::START;
 use crate::commit::{BUCKETS, FORMS};
 use crate::lakes::{Row, TestLake, events_of};
 
-const V1: &str = r#"
+pub(crate) const V1: &str = r#"
 [registry]
 name = "app"
 version = "1.0.0"
@@ -28,7 +28,7 @@ params = [{ name = "size", sort = "u32", doc = "how much" }, { name = "n", sort 
 "#;
 
 /// A stream of one session, with an event of each type.
-fn stream(session: u64, text: &str, events: &[(u16, &[Value<'_>])]) -> Vec<u8> {
+pub(crate) fn stream(session: u64, text: &str, events: &[(u16, &[Value<'_>])]) -> Vec<u8> {
     let registry = telemetry_schema::parse_embedded(text);
     let registry = registry.unwrap_or_else(|invalid| panic!("{}", invalid.render("app", text)));
     let mut writer = Writer::new(Vec::new());
