@@ -321,20 +321,20 @@ fn instructions() -> bool {
         ("loop", "loop alone", f64::MAX),
         ("floor", "floor F", f64::MAX),
         ("off", "W off at run time", 7.01),
-        ("w", "W recorded", 95.5),
-        ("inherit", "W recorded, inherited clock", 87.5),
-        ("w-usual", "W with usual lengths, recorded", 88.5),
+        ("w", "W recorded", 92.5),
+        ("inherit", "W recorded, inherited clock", 85.5),
+        ("w-usual", "W with usual lengths, recorded", 84.5),
         ("inherit-usual", "the same, inherited clock", 77.5),
-        ("w2", "W and a 16-byte string, recorded", 106.0),
-        ("pair", "begin and end of a span", 145.0),
-        ("scope", "the same by a scope", 146.0),
+        ("w2", "W and a 16-byte string, recorded", 105.0),
+        ("pair", "begin and end of a span", 140.5),
+        ("scope", "the same by a scope", 141.5),
         ("scope-off", "a scope off at run time", 7.01),
-        ("mark", "a mark", 46.5),
+        ("mark", "a mark", 45.5),
         ("mark-off", "a mark off at run time", 5.01),
         ("counter-loop", "the loop around a counter", f64::MAX),
         ("counter", "a counter's add", 8.01),
-        ("limit", "W with a limit, recorded", 103.5),
-        ("sample", "W of which one in 1,000 is recorded", 32.5),
+        ("limit", "W with a limit, recorded", 100.5),
+        ("sample", "W of which one in 1,000 is recorded", 31.5),
     ] {
         match at_most(work, what, most, [100_000, 300_000]) {
             Some(is_found) => is_short &= is_found,
@@ -348,8 +348,8 @@ fn instructions() -> bool {
 fn stepped() -> bool {
     let mut is_short = true;
     for (work, what, most) in [
-        ("w", "W recorded, by a clock as natively", 91.5),
-        ("w-usual", "W with usual lengths, in the same way", 81.5),
+        ("w", "W recorded, by a clock as natively", 88.1),
+        ("w-usual", "W with usual lengths, in the same way", 80.1),
     ] {
         let Ok(this) = std::env::current_exe() else { return true };
         let output = Command::new(this).args(["--steps", work]).output();

@@ -19,8 +19,9 @@ pub trait Put: Sized {
     /// Appends a run of bytes.
     fn run(self, bytes: &[u8]) -> Self;
     /// Appends the low `N` bytes, 1 to 4, of a little-endian word. There is room for all four.
+    /// `USUAL` is the length that most numbers have here. A destination may be fastest for it.
     #[inline(always)]
-    fn low<const N: usize>(self, word: u32) -> Self {
+    fn low<const N: usize, const USUAL: usize>(self, word: u32) -> Self {
         self.run(&word.to_le_bytes()[..N])
     }
     /// Appends a run of bytes if that needs no call to a copying routine.
@@ -79,43 +80,33 @@ pub const fn unsigned_len(value: u64) -> usize {
 pub const fn cold_path() {}
 
 /// Writes an unsigned number as [`unsigned`] does, if that takes one to four bytes. Nearly every
-/// value of a delta-coded event does.
-#[inline(always)]
-pub fn short_unsigned<P: Put>(out: P, value: u64) -> Option<P> {
-    let v = value as u32;
-    if value < 1 << 7 {
-        return Some(out.low::<1>(v << 1 | 1));
+/// value of a delta-coded event does. The code falls through if it takes `USUAL` bytes.
+///
+/// With debug assertions it is a function: otherwise each number of an event would enlarge the
+/// frame of the emitter, and handlers of fatal signals have little stack.
+#[cfg_attr(debug_assertions, inline(never))]
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub fn short_unsigned<const USUAL: usize, P: Put>(out: P, value: u64) -> Option<P> {
+    const { assert!(1 <= USUAL && USUAL <= 4, "a word of 32 bits has the number") };
+    let least = if USUAL == 1 { 0 } else { 1 << (7 * (USUAL - 1)) };
+    let above = value.wrapping_sub(least);
+    if above < (1 << (7 * USUAL)) - least {
+        let mark = (least as u32) << USUAL | 1 << (USUAL - 1);
+        return Some(out.low::<USUAL, USUAL>(((above as u32) << USUAL).wrapping_add(mark)));
     }
-    // Out of line, except for the shortest form, which then takes no jump.
     cold_path();
-    Some(if value < 1 << 14 {
-        out.low::<2>(v << 2 | 1 << 1)
+    let v = value as u32;
+    Some(if value < 1 << 7 {
+        out.low::<1, USUAL>(v << 1 | 1)
+    } else if value < 1 << 14 {
+        out.low::<2, USUAL>(v << 2 | 1 << 1)
     } else if value < 1 << 21 {
-        out.low::<3>(v << 3 | 1 << 2)
+        out.low::<3, USUAL>(v << 3 | 1 << 2)
     } else if value < 1 << 28 {
-        out.low::<4>(v << 4 | 1 << 3)
+        out.low::<4, USUAL>(v << 4 | 1 << 3)
     } else {
         return None;
     })
-}
-
-/// Writes an unsigned number as [`unsigned`] does, if that takes exactly `N` bytes, 1 to 4.
-#[inline(always)]
-pub fn exact_unsigned<const N: usize, P: Put>(out: P, value: u64) -> Option<P> {
-    const { assert!(1 <= N && N <= 4, "a word of 32 bits has the number") };
-    let least = if N == 1 { 0 } else { 1 << (7 * (N - 1)) };
-    let above = value.wrapping_sub(least);
-    if above >= (1 << (7 * N)) - least {
-        cold_path();
-        return None;
-    }
-    Some(out.low::<N>(((above as u32) << N).wrapping_add((least as u32) << N | 1 << (N - 1))))
-}
-
-/// Does the same as [`exact_unsigned`], for [`signed`].
-#[inline(always)]
-pub fn exact_signed<const N: usize, P: Put>(out: P, value: i64) -> Option<P> {
-    exact_unsigned::<N, P>(out, zigzag(value))
 }
 
 /// Writes two unsigned numbers, the second in one to four bytes, or returns `None`. One store
@@ -124,13 +115,18 @@ pub fn exact_signed<const N: usize, P: Put>(out: P, value: i64) -> Option<P> {
 pub fn short_pair<P: Put>(out: P, first: u16, second: u64) -> Option<P> {
     let (a, b) = (u32::from(first), second as u32);
     if second < 1 << 7 && first < 1 << 7 {
-        return Some(out.low::<2>((b << 1 | 1) << 8 | a << 1 | 1));
+        return Some(out.low::<2, 2>((b << 1 | 1) << 8 | a << 1 | 1));
     }
     if second < 1 << 7 && first < 1 << 14 {
-        return Some(out.low::<3>((b << 1 | 1) << 16 | a << 2 | 1 << 1));
+        return Some(out.low::<3, 3>((b << 1 | 1) << 16 | a << 2 | 1 << 1));
     }
     cold_path();
-    short_unsigned(unsigned(out, first.into()), second)
+    let out = match first {
+        0..0x80 => out.low::<1, 1>(a << 1 | 1),
+        0x80..0x4000 => out.low::<2, 2>(a << 2 | 1 << 1),
+        0x4000.. => out.low::<3, 3>(a << 3 | 1 << 2),
+    };
+    short_unsigned::<1, P>(out, second)
 }
 
 /// Writes a signed number: zigzag, then [`unsigned`]. So numbers near zero are short, whatever
@@ -150,20 +146,20 @@ pub fn delta<P: Put>(out: P, slot: u64, value: u64) -> P {
 
 /// Does the same as [`short_unsigned`], for [`signed`].
 #[inline(always)]
-pub fn short_signed<P: Put>(out: P, value: i64) -> Option<P> {
-    short_unsigned(out, zigzag(value))
+pub fn short_signed<const USUAL: usize, P: Put>(out: P, value: i64) -> Option<P> {
+    short_unsigned::<USUAL, P>(out, zigzag(value))
 }
 
 /// Does the same as [`short_unsigned`], for [`delta`].
 #[inline(always)]
-pub fn short_delta<P: Put>(out: P, slot: u64, value: u64) -> Option<P> {
-    short_signed(out, value.wrapping_sub(slot) as i64)
+pub fn short_delta<const USUAL: usize, P: Put>(out: P, slot: u64, value: u64) -> Option<P> {
+    short_signed::<USUAL, P>(out, value.wrapping_sub(slot) as i64)
 }
 
 /// Does the same as [`short_unsigned`], for [`bytes`].
 #[inline(always)]
 pub fn short_bytes<P: Put>(out: P, value: &[u8]) -> Option<P> {
-    short_unsigned(out, value.len() as u64)?.short_run(value)
+    short_unsigned::<1, P>(out, value.len() as u64)?.short_run(value)
 }
 
 /// Writes a byte, unchanged: `bool`, `u8`, `i8`.

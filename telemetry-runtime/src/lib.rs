@@ -71,6 +71,7 @@ pub mod __private {
     pub use crate::emit::lane::{Lanes, Site};
     pub use crate::emit::record::{record, record_long};
     pub use crate::emit::scope::{OnThread, Scope};
+    pub use crate::emit::spare::{Spare, spare, take_spare};
     pub use crate::memory::registry::{Registry, know};
     pub use crate::model::arguments::{AddressFor, Borrows, Locates, Takes, WordFor};
     pub use crate::model::fields::{

@@ -22,6 +22,7 @@ use crate::parts::names::{exported, ident};
 use crate::parts::probes::{Caller, probe};
 use crate::parts::signature::{Signature, passed, signature};
 use crate::parts::sorts::{Argument, argument, delta_in};
+use crate::parts::spare;
 
 /// Generates the emitters of a registry, for a module at `at`; with `c` those for C, too.
 pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path, c: bool) -> TokenStream {
@@ -162,6 +163,11 @@ struct Emitter<'r> {
     bit: Literal,
     params: Vec<syn::Ident>,
     arguments: Vec<Argument>,
+    /// Before which parameter the argument without meaning stands.
+    spare: Option<usize>,
+    /// The parameters of the functions between the emitter and the record, and their arguments.
+    takes: Vec<TokenStream>,
+    passes: Vec<TokenStream>,
     /// `Site` and `Fields`.
     site: TokenStream,
     fields: TokenStream,
@@ -189,12 +195,21 @@ impl<'r> Emitter<'r> {
         let bit = Literal::usize_unsuffixed(bit);
         let fields =
             arguments.iter().rev().fold(quote!(()), |rest, Argument { field, .. }| quote!((#field, #rest)));
+        let params: Vec<syn::Ident> = event.params.iter().map(|param| ident(&param.name)).collect();
+        let spare = spare::place(registry, event);
+        let takes =
+            params.iter().zip(&arguments).map(|(name, Argument { record_ty, .. })| quote!(#name: #record_ty));
+        let takes = spare::with(takes, spare, quote!(__spare: rt::Spare));
+        let passes = spare::with(params.iter().map(|name| quote!(#name)), spare, quote!(rt::spare()));
         Emitter {
             event,
             index,
             name: ident(&snake_case(&event.name)),
-            params: event.params.iter().map(|param| ident(&param.name)).collect(),
+            params,
             arguments,
+            spare,
+            takes,
+            passes,
             site: quote!(#site { code: #code, index: #bit }),
             fields,
             bit,
@@ -203,9 +218,13 @@ impl<'r> Emitter<'r> {
         }
     }
 
+    fn take_spare(&self) -> Option<TokenStream> {
+        self.spare.map(|_| quote!(rt::take_spare(__spare);))
+    }
+
     fn for_scope(&self) -> ScopeEmitter<'_> {
-        let Emitter { event, index, name, bit, params, arguments, heard, .. } = self;
-        ScopeEmitter { event, index: *index, name, bit, params, arguments, heard: heard.as_ref() }
+        let Emitter { event, index, name, bit, params, arguments, passes, heard, .. } = self;
+        ScopeEmitter { event, index: *index, name, bit, params, arguments, passes, heard: heard.as_ref() }
     }
 
     fn for_c(&self) -> CEmitter<'_> {
@@ -257,16 +276,24 @@ fn parameters(used: &[Emitter<'_>]) -> TokenStream {
 /// Generates the typed half, whose errors and signature are the user's. Editors show a plain
 /// signature, and do not record.
 fn typed(emitter: &Emitter<'_>) -> TokenStream {
-    let Emitter { name, params, arguments, .. } = emitter;
+    let Emitter { name, params, arguments, spare, passes, .. } = emitter;
     let names = passed(params, arguments).map(|(name, _)| name);
     let shown = passed(params, arguments).map(|(_, argument)| &argument.shown);
     let lowered = arguments.iter().map(|argument| &argument.lowered);
+    let call = match spare {
+        None => quote!(record::#name(#(#lowered),*);),
+        // The argument without meaning comes last, so that nothing has to keep it.
+        Some(_) => quote! {
+            #(let #params = #lowered;)*
+            record::#name(#(#passes),*);
+        },
+    };
     let Signature { generics, takes, bounds } = signature(params, arguments);
     quote! {
         #[cfg(not(rust_analyzer))]
         #[inline(always)]
         pub fn #name #generics (#takes) #bounds {
-            record::#name(#(#lowered),*);
+            #call
         }
 
         #[cfg(rust_analyzer)]
@@ -276,8 +303,7 @@ fn typed(emitter: &Emitter<'_>) -> TokenStream {
 
 /// Generates the fast path. It is out of line, so that a call in hot code stays a test and a call.
 fn record(registry: &Registry, emitter: &Emitter<'_>) -> TokenStream {
-    let Emitter { name, params, arguments, site, fields, .. } = emitter;
-    let types = arguments.iter().map(|argument| &argument.record_ty);
+    let Emitter { name, params, takes, passes, site, fields, .. } = emitter;
     let always = emitter.event.always;
     // An event that is compiled out is still posted here.
     let (first, is_compiled) = match &emitter.heard {
@@ -285,15 +311,16 @@ fn record(registry: &Registry, emitter: &Emitter<'_>) -> TokenStream {
         Some(Heard { channel, .. }) => (
             Some(quote! {
                 if channels::#channel.is_wanted() {
-                    return heard::#name(#(#params),*);
+                    return heard::#name(#(#passes),*);
                 }
             }),
             Some(quote!(rt::is_compiled(#always) &&)),
         ),
     };
     let probe = probe(registry, emitter.event, Caller::Rust);
+    let spare = emitter.take_spare();
     let limit = emitter.limited.map(|limited| {
-        let test = limited.test(params, &quote!(limited::#name(#(#params),*)));
+        let test = limited.test(params, &quote!(limited::#name(#(#passes),*)));
         match emitter.heard {
             None => test,
             Some(_) => quote!(if rt::is_compiled(#always) { #test }),
@@ -301,12 +328,13 @@ fn record(registry: &Registry, emitter: &Emitter<'_>) -> TokenStream {
     });
     quote! {
         #[inline(never)]
-        fn #name(#(#params: #types),*) {
+        fn #name(#(#takes),*) {
+            #spare
             #probe
             #first
             #limit
             if #is_compiled !rt::record(&LANES, #site, #fields) {
-                long::#name(#(#params),*);
+                long::#name(#(#passes),*);
             }
         }
     }
@@ -314,19 +342,20 @@ fn record(registry: &Registry, emitter: &Emitter<'_>) -> TokenStream {
 
 /// Records the event if it is on, and posts its message.
 fn heard(emitter: &Emitter<'_>) -> Option<TokenStream> {
-    let Emitter { event, name, bit, params, arguments, site, fields, heard, .. } = emitter;
+    let Emitter { event, name, bit, params, takes, passes, site, fields, heard, .. } = emitter;
     let Heard { post, .. } = heard.as_ref()?;
     let admits = emitter.limited.map(|limited| limited.admits(params)).map(|admits| quote!(&& #admits));
-    let (types, always) = (arguments.iter().map(|argument| &argument.record_ty), event.always);
+    let (always, spare) = (event.always, emitter.take_spare());
     Some(quote! {
         #[cold]
         #[inline(never)]
-        fn #name(#(#params: #types),*) {
+        fn #name(#(#takes),*) {
+            #spare
             if rt::is_on(#always, &MASK[#bit / 8], #bit)
                 #admits
                 && !rt::record(&LANES, #site, #fields)
             {
-                long::#name(#(#params),*);
+                long::#name(#(#passes),*);
             }
             #post
         }
@@ -335,28 +364,29 @@ fn heard(emitter: &Emitter<'_>) -> Option<TokenStream> {
 
 /// Generates the emission of a thread that has no credit: it may get some, and then records.
 fn without_credit(emitter: &Emitter<'_>) -> Option<TokenStream> {
-    let Emitter { name, params, arguments, site, fields, limited, .. } = emitter;
+    let Emitter { name, params, takes, passes, site, fields, limited, .. } = emitter;
     let admits = limited.filter(|limited| limited.has_credits())?.admits(params);
-    let types = arguments.iter().map(|argument| &argument.record_ty);
+    let spare = emitter.take_spare();
     Some(quote! {
         #[cold]
         #[inline(never)]
-        fn #name(#(#params: #types),*) {
+        fn #name(#(#takes),*) {
+            #spare
             if #admits && !rt::record(&LANES, #site, #fields) {
-                long::#name(#(#params),*);
+                long::#name(#(#passes),*);
             }
         }
     })
 }
 
 fn long(registry: &Registry, emitter: &Emitter<'_>) -> TokenStream {
-    let Emitter { name, params, arguments, site, fields, .. } = emitter;
-    let types = arguments.iter().map(|argument| &argument.record_ty);
-    let mark = called(registry, emitter.event);
+    let Emitter { name, takes, site, fields, .. } = emitter;
+    let (mark, spare) = (called(registry, emitter.event), emitter.take_spare());
     quote! {
         #[cold]
         #[inline(never)]
-        fn #name(#(#params: #types),*) {
+        fn #name(#(#takes),*) {
+            #spare
             #mark
             rt::record_long(&LANES, &REGISTRY, #site, #fields);
         }

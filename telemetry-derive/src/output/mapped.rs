@@ -9,6 +9,7 @@ use telemetry_schema::{Event, Param, Registry, Role, Sort, TracingAt, TypeForm};
 use crate::output::messages::Heard;
 use crate::parts::names::ident;
 use crate::parts::sorts::plain;
+use crate::parts::spare;
 
 /// An emitter of an event that may have the mark `tracing`.
 pub(crate) struct MappedEmitter<'e> {
@@ -47,6 +48,7 @@ fn mapping(registry: &Registry, emitter: &MappedEmitter<'_>) -> Option<TokenStre
             Some(Role::Stack) => quote!(rt::stack(&REGISTRY, #bit)),
         }
     });
+    let passed = spare::with(passed, spare::place(registry, event), quote!(rt::spare()));
     let params = fields().map(|param| {
         let (name, sort) = (&param.name, registry.sort_text(param));
         quote!((#name, #sort))

@@ -23,6 +23,8 @@ pub(crate) struct ScopeEmitter<'e> {
     pub(crate) bit: &'e Literal,
     pub(crate) params: &'e [Ident],
     pub(crate) arguments: &'e [Argument],
+    /// The arguments of the record.
+    pub(crate) passes: &'e [TokenStream],
     pub(crate) heard: Option<&'e Heard>,
 }
 
@@ -163,7 +165,7 @@ fn doc(registry: &Registry, scope: &Scope<'_>, extra: &[&Param]) -> String {
 /// Generates the typed half: it emits the begin, and returns the key.
 fn begin(scope: &Scope<'_>) -> TokenStream {
     let Scope { span, begin, keys, .. } = scope;
-    let ScopeEmitter { name: event, params, arguments, .. } = begin;
+    let ScopeEmitter { name: event, params, arguments, passes, .. } = begin;
     let name = ident(&snake_case(&span.name));
     let is_keyed = format_ident!("{name}_is_keyed");
     let has_key = keys.is_some();
@@ -183,7 +185,7 @@ fn begin(scope: &Scope<'_>) -> TokenStream {
         #[inline(always)]
         pub fn #name #generics (#takes) -> #ty #bounds {
             #(let #params = #lowered;)*
-            record::#event(#(#params),*);
+            record::#event(#(#passes),*);
             #key
         }
 

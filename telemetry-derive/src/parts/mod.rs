@@ -9,3 +9,4 @@ pub(crate) mod names;
 pub(crate) mod probes;
 pub(crate) mod signature;
 pub(crate) mod sorts;
+pub(crate) mod spare;

@@ -117,34 +117,26 @@ proptest! {
                 assert!(expected.len() > 4, "{value} is short");
             }
         }
-        same(value, |out| _ = put::unsigned(out, value), |out| put::short_unsigned(out, value).is_some());
+        fn check<const USUAL: usize>(value: u64, slot: u64) {
+            let signed = value as i64;
+            let short = |out: &mut Vec<u8>| put::short_unsigned::<USUAL, _>(out, value).is_some();
+            same(value, |out| _ = put::unsigned(out, value), short);
+            let short = |out: &mut Vec<u8>| put::short_signed::<USUAL, _>(out, signed).is_some();
+            same(value, |out| _ = put::signed(out, signed), short);
+            let short = |out: &mut Vec<u8>| put::short_delta::<USUAL, _>(out, slot, value).is_some();
+            same(value, |out| _ = put::delta(out, slot, value), short);
+        }
+        check::<1>(value, slot);
+        check::<2>(value, slot);
+        check::<3>(value, slot);
+        check::<4>(value, slot);
         let first = slot as u16 >> (slot >> 60);
         same(
             value,
             |out| _ = put::unsigned(put::unsigned(out, first.into()), value),
             |out| put::short_pair(out, first, value).is_some(),
         );
-        same(value, |out| _ = put::signed(out, value as i64), |out| put::short_signed(out, value as i64).is_some());
-        same(value, |out| _ = put::delta(out, slot, value), |out| put::short_delta(out, slot, value).is_some());
         same(value, |out| _ = put::bytes(out, &run), |out| put::short_bytes(out, &run).is_some());
-    }
-
-    /// The forms of one length are the same bytes, and refuse numbers of another length.
-    #[test]
-    fn exact_forms(value in numbers()) {
-        fn check<const N: usize>(value: u64) {
-            let [mut whole, mut exact, mut of_signed] = [(); 3].map(|()| Vec::new());
-            put::unsigned(&mut whole, value);
-            let fits = put::exact_unsigned::<N, _>(&mut exact, value).is_some();
-            assert_eq!(fits, whole.len() == N, "{value} in {N} bytes");
-            assert_eq!(exact, if fits { whole } else { Vec::new() }, "{value} in {N} bytes");
-            assert_eq!(put::exact_signed::<N, _>(&mut of_signed, put::unzigzag(value)).is_some(), fits);
-            assert_eq!(of_signed, exact);
-        }
-        check::<1>(value);
-        check::<2>(value);
-        check::<3>(value);
-        check::<4>(value);
     }
 
     /// A number that does not fit into the type is refused, and the cursor stays.

@@ -14,4 +14,5 @@ pub(crate) mod refill;
 pub(crate) mod revoke;
 pub(crate) mod scope;
 pub(crate) mod seal;
+pub(crate) mod spare;
 pub(crate) mod thread;

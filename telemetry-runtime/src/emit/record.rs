@@ -6,7 +6,6 @@
 //! one that publishes the block's committed length.
 #![allow(unsafe_code)]
 
-use core::cell::Cell;
 use std::thread::LocalKey;
 
 use telemetry_format::put::{self, MAX_VARINT};
@@ -68,21 +67,10 @@ pub fn record<
     }
     let time = reading.unwrap_or_else(|| all.time.get());
     let since = time.wrapping_sub(lane.time.get());
-    let mut out = None;
-    if F::HAS_USUAL {
-        out = usual(at, site.code, since, &fields, &all.slots);
-    }
-    if out.is_none() {
-        let (mut at, mut since) = (at, since);
-        if F::HAS_USUAL {
-            put::cold_path();
-            // Read again, so that no register need keep them until here.
-            at = gate::unmarked(lane.gate.at());
-            since = time.wrapping_sub(lane.time.get());
-        }
-        out = short(at, site.code, since, &fields, &all.slots);
-    }
-    let Some(out) = out else {
+    let Some(out) = put::short_pair(Ahead::new(at), site.code, since) else {
+        return lane.leave(false);
+    };
+    let Some(out) = fields.put_short(out, &all.slots) else {
         return lane.leave(false);
     };
     fields.keep(&all.slots);
@@ -92,39 +80,6 @@ pub fn record<
     }
     lane.commit(out.end());
     lane.leave(true)
-}
-
-/// Writes an event whose values are short. A function and no closure, since those are not always
-/// inlined.
-#[inline(always)]
-fn short<const SLOTS: usize>(
-    at: *mut u8,
-    code: u16,
-    since: u64,
-    fields: &impl Fields<SLOTS>,
-    slots: &[Cell<u64>; SLOTS],
-) -> Option<Raw> {
-    fields.put_short(put::short_pair(Raw::new(at), code, since)?, slots)
-}
-
-/// Writes an event whose parameters have their usual lengths, as the registry says. Its time may
-/// have any short length.
-#[inline(always)]
-fn usual<const SLOTS: usize>(
-    at: *mut u8,
-    code: u16,
-    since: u64,
-    fields: &impl Fields<SLOTS>,
-    slots: &[Cell<u64>; SLOTS],
-) -> Option<Raw> {
-    let length = put::unsigned_len(code.into()) + 1;
-    let out = if since < 1 << 7 && code < 1 << 14 {
-        put::short_pair(Ahead::new(at), code, since)?
-    } else {
-        put::cold_path();
-        Ahead::after(put::short_pair(Raw::new(at), code, since)?, length)
-    };
-    fields.put_usual(out, slots).map(Ahead::end)
 }
 
 /// Records an event in all other cases, or counts it as lost.

@@ -14,12 +14,10 @@ use crate::model::raw::{Ahead, Raw};
 /// Parameters that can be written.
 ///
 /// # Safety
-/// `put` must write at most `bound` bytes.
+/// `put` and `put_short` must write at most `bound` bytes.
 pub unsafe trait Fields<const SLOTS: usize> {
     /// True if `bound` is the same for all values.
     const IS_FIXED: bool;
-    /// True if the registry says how many bytes a parameter usually takes.
-    const HAS_USUAL: bool = false;
     /// Returns the maximum number of bytes that `put` writes.
     fn bound(&self) -> usize;
     /// Writes the parameters.
@@ -27,16 +25,10 @@ pub unsafe trait Fields<const SLOTS: usize> {
     /// Writes the parameters if all are short, without calls and without changes to the slots. By
     /// default returns `None`, for the long way.
     #[inline(always)]
-    fn put_short(&self, _out: Raw, _slots: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+    fn put_short(&self, _out: Ahead, _slots: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
         None
     }
-    /// Does the same if each parameter takes its usual number of bytes, which is 1 if the registry
-    /// does not say.
-    #[inline(always)]
-    fn put_usual(&self, _out: Ahead, _slots: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
-        None
-    }
-    /// Stores the parameters in the slots, after `put_short` or `put_usual`.
+    /// Stores the parameters in the slots, after `put_short`.
     #[inline(always)]
     fn keep(&self, _slots: &[Cell<u64>; SLOTS]) {}
     /// Returns the number of parameters that are truncated to their limit.
@@ -58,11 +50,7 @@ unsafe impl<const SLOTS: usize> Fields<SLOTS> for () {
         out
     }
     #[inline(always)]
-    fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
-        Some(out)
-    }
-    #[inline(always)]
-    fn put_usual(&self, out: Ahead, _: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
+    fn put_short(&self, out: Ahead, _: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
         Some(out)
     }
 }
@@ -70,7 +58,6 @@ unsafe impl<const SLOTS: usize> Fields<SLOTS> for () {
 // SAFETY: the bound is the sum of the bounds of both parts.
 unsafe impl<const SLOTS: usize, A: Fields<SLOTS>, B: Fields<SLOTS>> Fields<SLOTS> for (A, B) {
     const IS_FIXED: bool = A::IS_FIXED && B::IS_FIXED;
-    const HAS_USUAL: bool = A::HAS_USUAL || B::HAS_USUAL;
     #[inline(always)]
     fn bound(&self) -> usize {
         self.0.bound() + self.1.bound()
@@ -80,12 +67,8 @@ unsafe impl<const SLOTS: usize, A: Fields<SLOTS>, B: Fields<SLOTS>> Fields<SLOTS
         self.1.put(self.0.put(out, slots), slots)
     }
     #[inline(always)]
-    fn put_short(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+    fn put_short(&self, out: Ahead, slots: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
         self.1.put_short(self.0.put_short(out, slots)?, slots)
-    }
-    #[inline(always)]
-    fn put_usual(&self, out: Ahead, slots: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
-        self.1.put_usual(self.0.put_usual(out, slots)?, slots)
     }
     #[inline(always)]
     fn keep(&self, slots: &[Cell<u64>; SLOTS]) {
@@ -108,7 +91,7 @@ pub unsafe trait Element<const SLOTS: usize>: Fields<SLOTS> {
 }
 
 macro_rules! field {
-    ($(#[$doc:meta])* $name:ident($inner:ty), $size:expr, $put:expr, $put_short:expr, $put_usual:expr) => {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $size:expr, $put:expr, $put_short:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub struct $name(pub $inner);
@@ -130,12 +113,8 @@ macro_rules! field {
                 $put(out, self.0.into())
             }
             #[inline(always)]
-            fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+            fn put_short(&self, out: Ahead, _: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
                 $put_short(out, self.0.into())
-            }
-            #[inline(always)]
-            fn put_usual(&self, out: Ahead, _: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
-                $put_usual(out, self.0.into())
             }
         }
     };
@@ -148,42 +127,39 @@ const VARINT_32: usize = 5;
 
 field!(
     /// `u16`, and types that are encoded as such numbers.
-    Unsigned16(u16), VARINT_16, put::unsigned, put::short_unsigned, put::exact_unsigned::<1, _>
+    Unsigned16(u16), VARINT_16, put::unsigned, put::short_unsigned::<1, _>
 );
 field!(
     /// `u32`, and types that are encoded as such numbers.
-    Unsigned32(u32), VARINT_32, put::unsigned, put::short_unsigned, put::exact_unsigned::<1, _>
+    Unsigned32(u32), VARINT_32, put::unsigned, put::short_unsigned::<1, _>
 );
 field!(
     /// `u64`, labels, and types that are encoded as such numbers.
-    Unsigned64(u64), MAX_VARINT, put::unsigned, put::short_unsigned, put::exact_unsigned::<1, _>
+    Unsigned64(u64), MAX_VARINT, put::unsigned, put::short_unsigned::<1, _>
 );
 field!(
     /// `i16`, and enums that are encoded as such numbers.
-    Signed16(i16), VARINT_16, put::signed, put::short_signed, put::exact_signed::<1, _>
+    Signed16(i16), VARINT_16, put::signed, put::short_signed::<1, _>
 );
 field!(
     /// `i32`, and enums that are encoded as such numbers.
-    Signed32(i32), VARINT_32, put::signed, put::short_signed, put::exact_signed::<1, _>
+    Signed32(i32), VARINT_32, put::signed, put::short_signed::<1, _>
 );
 field!(
     /// `i64`, and enums that are encoded as such numbers.
-    Signed64(i64), MAX_VARINT, put::signed, put::short_signed, put::exact_signed::<1, _>
+    Signed64(i64), MAX_VARINT, put::signed, put::short_signed::<1, _>
 );
 field!(
     /// `bool`, `u8`, `i8`, and types that are encoded as such numbers.
-    Byte(u8), 1, put::byte, |out, value| Some(put::byte(out, value)),
-    |out, value| Some(put::byte(out, value))
+    Byte(u8), 1, put::byte, |out, value| Some(put::byte(out, value))
 );
 field!(
     /// `f32`.
-    Float(f32), 4, put::f32, |out, value| Some(put::f32(out, value)),
-    |out, value| Some(put::f32(out, value))
+    Float(f32), 4, put::f32, |out, value| Some(put::f32(out, value))
 );
 field!(
     /// `f64`.
-    Double(f64), 8, put::f64, |out, value| Some(put::f64(out, value)),
-    |out, value| Some(put::f64(out, value))
+    Double(f64), 8, put::f64, |out, value| Some(put::f64(out, value))
 );
 
 /// `pointer`, `addr` and `word`: the distance from the value in a delta slot.
@@ -203,12 +179,8 @@ unsafe impl<const SLOT: usize, const SLOTS: usize> Fields<SLOTS> for Delta<SLOT>
         put::delta(out, slots[SLOT].replace(self.0), self.0)
     }
     #[inline(always)]
-    fn put_short(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Option<Raw> {
-        put::short_delta(out, slots[SLOT].get(), self.0)
-    }
-    #[inline(always)]
-    fn put_usual(&self, out: Ahead, slots: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
-        put::exact_signed::<1, _>(out, self.0.wrapping_sub(slots[SLOT].get()) as i64)
+    fn put_short(&self, out: Ahead, slots: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
+        put::short_delta::<1, _>(out, slots[SLOT].get(), self.0)
     }
     #[inline(always)]
     fn keep(&self, slots: &[Cell<u64>; SLOTS]) {
@@ -232,11 +204,7 @@ unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Text<'_, MAX
         put::bytes(out, put::truncate(self.0, MAX).as_bytes())
     }
     #[inline(always)]
-    fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
-        if self.0.len() > MAX { None } else { put::short_bytes(out, self.0.as_bytes()) }
-    }
-    #[inline(always)]
-    fn put_usual(&self, out: Ahead, _: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
+    fn put_short(&self, out: Ahead, _: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
         if self.0.len() > MAX { None } else { put::short_bytes(out, self.0.as_bytes()) }
     }
     #[inline(always)]
@@ -261,11 +229,7 @@ unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Bytes<'_, MA
         put::bytes(out, &self.0[..self.0.len().min(MAX)])
     }
     #[inline(always)]
-    fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
-        if self.0.len() > MAX { None } else { put::short_bytes(out, self.0) }
-    }
-    #[inline(always)]
-    fn put_usual(&self, out: Ahead, _: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
+    fn put_short(&self, out: Ahead, _: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
         if self.0.len() > MAX { None } else { put::short_bytes(out, self.0) }
     }
     #[inline(always)]

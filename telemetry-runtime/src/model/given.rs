@@ -17,7 +17,6 @@ pub struct Given<F>(pub F, pub bool);
 // SAFETY: writes what the field writes.
 unsafe impl<const SLOTS: usize, F: Fields<SLOTS>> Fields<SLOTS> for Given<F> {
     const IS_FIXED: bool = F::IS_FIXED;
-    const HAS_USUAL: bool = F::HAS_USUAL;
     #[inline(always)]
     fn bound(&self) -> usize {
         self.0.bound()
@@ -27,12 +26,8 @@ unsafe impl<const SLOTS: usize, F: Fields<SLOTS>> Fields<SLOTS> for Given<F> {
         self.0.put(out, slots)
     }
     #[inline(always)]
-    fn put_short(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+    fn put_short(&self, out: Ahead, slots: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
         if self.1 { None } else { self.0.put_short(out, slots) }
-    }
-    #[inline(always)]
-    fn put_usual(&self, out: Ahead, slots: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
-        if self.1 { None } else { self.0.put_usual(out, slots) }
     }
     #[inline(always)]
     fn keep(&self, slots: &[Cell<u64>; SLOTS]) {

@@ -41,8 +41,9 @@ impl Raw {
     }
 }
 
-/// Bytes that follow an address, at offsets that the compiler knows as long as all numbers have
-/// the length that it expects. So the address need not be advanced for each.
+/// Bytes that follow an address, at offsets that the compiler knows: those that they have if each
+/// number takes its usual length. Where one takes another length, the address is moved by the
+/// difference. So the usual case advances the address once, at the end.
 #[derive(Clone, Copy)]
 pub struct Ahead {
     base: Raw,
@@ -56,46 +57,48 @@ impl Ahead {
         Ahead { base: Raw::new(at), offset: 0 }
     }
 
-    /// Continues after `end`. The offset is as after `offset` bytes, which is no smaller than the
-    /// number of bytes that were written before `end`.
-    #[inline(always)]
-    pub(crate) fn after(end: Raw, offset: usize) -> Ahead {
-        Ahead { base: Raw(opaque(end.0.wrapping_sub(offset))), offset }
-    }
-
     /// Returns the address after what was written.
     #[inline(always)]
-    pub(crate) fn end(self) -> Raw {
+    pub(crate) fn end(self) -> *mut u8 {
+        opaque(self.here().0)
+    }
+
+    #[inline(always)]
+    fn here(self) -> Raw {
         Raw(self.base.0.wrapping_add(self.offset))
     }
 
-    /// Writes by the function for an address, of `N` bytes.
+    /// Moves on by some bytes. The offset grows by `USUAL`, and the base by the difference.
     #[inline(always)]
-    fn at_end<const N: usize>(self, write: impl FnOnce(Raw) -> Raw) -> Ahead {
-        write(self.end());
-        Ahead { offset: self.offset + N, ..self }
+    fn skip<const USUAL: usize>(self, bytes: usize) -> Ahead {
+        let base = self.base.0.wrapping_add(bytes).wrapping_sub(USUAL);
+        Ahead { base: Raw(opaque(base)), offset: self.offset + USUAL }
     }
 }
 
 impl put::Put for Ahead {
     #[inline(always)]
     fn array<const N: usize>(self, bytes: [u8; N]) -> Self {
-        self.at_end::<N>(|out| out.array(bytes))
+        self.here().array(bytes);
+        Ahead { offset: self.offset + N, ..self }
     }
 
     #[inline(always)]
     fn run(self, bytes: &[u8]) -> Self {
-        Ahead::after(self.end().run(bytes), 0)
+        self.here().run(bytes);
+        self.skip::<0>(bytes.len())
     }
 
     #[inline(always)]
-    fn low<const N: usize>(self, word: u32) -> Self {
-        self.at_end::<N>(|out| out.low::<N>(word))
+    fn low<const N: usize, const USUAL: usize>(self, word: u32) -> Self {
+        self.here().low::<N, USUAL>(word);
+        if N == USUAL { Ahead { offset: self.offset + N, ..self } } else { self.skip::<USUAL>(N) }
     }
 
     #[inline(always)]
     fn short_run(self, bytes: &[u8]) -> Option<Self> {
-        Some(Ahead::after(self.end().short_run(bytes)?, 0))
+        self.here().short_run(bytes)?;
+        Some(self.skip::<0>(bytes.len()))
     }
 }
 
@@ -135,7 +138,7 @@ impl put::Put for Raw {
     }
 
     #[inline(always)]
-    fn low<const N: usize>(self, word: u32) -> Self {
+    fn low<const N: usize, const USUAL: usize>(self, word: u32) -> Self {
         // SAFETY: as above; the bound of a number is at least four bytes.
         unsafe {
             match N {

@@ -1,7 +1,6 @@
 //! Parameters whose usual length the registry says.
 //!
-//! If each parameter of an event has its usual length, the emitter knows at which offset each one
-//! goes: it advances the address once, and not by each parameter.
+//! The emitter falls through where a parameter has its usual length. Others take a detour.
 #![allow(unsafe_code)]
 
 use core::cell::Cell;
@@ -41,7 +40,6 @@ pub struct Usual<const BYTES: usize, F>(pub F);
 // SAFETY: writes what the field writes.
 unsafe impl<const BYTES: usize, const SLOTS: usize, F: Varint<SLOTS>> Fields<SLOTS> for Usual<BYTES, F> {
     const IS_FIXED: bool = F::IS_FIXED;
-    const HAS_USUAL: bool = true;
     #[inline(always)]
     fn bound(&self) -> usize {
         self.0.bound()
@@ -51,12 +49,8 @@ unsafe impl<const BYTES: usize, const SLOTS: usize, F: Varint<SLOTS>> Fields<SLO
         self.0.put(out, slots)
     }
     #[inline(always)]
-    fn put_short(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Option<Raw> {
-        self.0.put_short(out, slots)
-    }
-    #[inline(always)]
-    fn put_usual(&self, out: Ahead, slots: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
-        put::exact_unsigned::<BYTES, _>(out, self.0.number(slots))
+    fn put_short(&self, out: Ahead, slots: &[Cell<u64>; SLOTS]) -> Option<Ahead> {
+        put::short_unsigned::<BYTES, _>(out, self.0.number(slots))
     }
     #[inline(always)]
     fn keep(&self, slots: &[Cell<u64>; SLOTS]) {
@@ -76,40 +70,60 @@ mod tests {
     use super::*;
     use crate::model::fields::{Byte, Double, Text};
 
-    /// Writes fields both ways: the usual way writes the same bytes, if all lengths are usual.
-    fn check<F: Fields<2>>(fields: F, is_usual: bool) {
-        let write = |put: &dyn Fn(*mut u8) -> Option<Raw>| {
+    /// Writes fields both ways. The short way writes the same bytes, if all numbers are short.
+    fn check<F: Fields<2>>(fields: F, is_short: bool) {
+        let write = |put: &dyn Fn(*mut u8) -> Option<*mut u8>| {
             let mut block = [0x5a_u8; 128];
             let at = block.as_mut_ptr();
-            put(at).map(|out| block[..out.end().addr() - at.addr()].to_vec())
+            put(at).map(|end| block[..end.addr() - at.addr()].to_vec())
         };
         let slots = [Cell::new(1000), Cell::new(u64::MAX)];
-        let usual = write(&|at| fields.put_usual(Ahead::new(at), &slots).map(Ahead::end));
-        let long = write(&|at| Some(fields.put(Raw::new(at), &slots)));
-        assert_eq!(usual, long.filter(|_| is_usual));
+        let short = write(&|at| fields.put_short(Ahead::new(at), &slots).map(Ahead::end));
+        let long = write(&|at| Some(fields.put(Raw::new(at), &slots).end()));
+        assert_eq!(short, long.filter(|_| is_short));
+    }
+
+    fn is_short(value: u64) -> bool {
+        put::unsigned_len(value) <= 4
     }
 
     #[test]
-    fn usual_lengths_have_the_bytes_of_all_others() {
+    fn numbers_have_the_same_bytes_whatever_is_usual() {
         for shift in 0..64 {
             for by in [-1, 0, 1] {
                 let value = (1_u64 << shift).wrapping_add_signed(by);
-                let takes = put::unsigned_len(value);
-                check((Usual::<1, _>(Unsigned64(value)), ()), takes == 1);
-                check((Usual::<2, _>(Unsigned64(value)), ()), takes == 2);
-                check((Usual::<3, _>(Unsigned64(value)), (Byte(7), ())), takes == 3);
-                check((Usual::<4, _>(Unsigned64(value)), (Double(0.5), ())), takes == 4);
-                check((Unsigned64(value), (Usual::<1, _>(Unsigned16(3)), ())), takes == 1);
                 let signed = value as i64;
-                let takes = put::unsigned_len(put::zigzag(signed));
-                check((Usual::<2, _>(Signed64(signed)), ()), takes == 2);
-                let narrow = put::unsigned_len(put::zigzag((signed as i32).into()));
-                check((Usual::<2, _>(Signed32(signed as i32)), ()), narrow == 2);
-                check((Usual::<3, _>(Delta::<0>(1000_u64.wrapping_add(value))), ()), takes == 3);
+                let fits = is_short(value);
+                check((Usual::<1, _>(Unsigned64(value)), (Byte(7), ())), fits);
+                check((Usual::<2, _>(Unsigned64(value)), (Byte(7), ())), fits);
+                check((Usual::<3, _>(Unsigned64(value)), (Usual::<1, _>(Unsigned16(900)), ())), fits);
+                check((Usual::<4, _>(Unsigned64(value)), (Double(0.5), ())), fits);
+                check((Unsigned64(value), (Usual::<2, _>(Unsigned16(3)), (Text::<8>("text"), ()))), fits);
+                check((Usual::<2, _>(Signed64(signed)), (Byte(7), ())), is_short(put::zigzag(signed)));
+                let narrow = signed as i32;
+                check((Usual::<2, _>(Signed32(narrow)), (Byte(7), ())), is_short(put::zigzag(narrow.into())));
+                let delta = Delta::<0>(1000_u64.wrapping_add(value));
+                check((Usual::<3, _>(delta), (Byte(7), ())), is_short(put::zigzag(signed)));
                 let two = (Usual::<2, _>(Delta::<1>(value)), (Delta::<0>(1001), (Text::<8>("text"), ())));
-                check(two, put::unsigned_len(put::zigzag(value.wrapping_add(1) as i64)) == 2);
+                check(two, is_short(put::zigzag(signed.wrapping_add(1))));
             }
         }
         check((Usual::<1, _>(Unsigned32(1)), (Text::<2>("long"), ())), false);
+    }
+
+    #[test]
+    fn codes_and_times_have_the_same_bytes() {
+        for code in [0, 1, 0x7f, 0x80, 0x3fff, 0x4000, u16::MAX] {
+            for shift in 0..32 {
+                let time = (1_u64 << shift) - 1;
+                let mut block = [0x5a_u8; 32];
+                let at = block.as_mut_ptr();
+                let end = put::short_pair(Ahead::new(at), code, time).map(|out| put::byte(out, 7).end());
+                let mut expected = Vec::new();
+                put::byte(put::unsigned(put::unsigned(&mut expected, code.into()), time), 7);
+                let found = end.map(|end| &block[..end.addr() - at.addr()]);
+                assert_eq!(found, is_short(time).then_some(&expected[..]), "{code} {time}");
+            }
+        }
     }
 }
