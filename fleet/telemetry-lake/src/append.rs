@@ -9,7 +9,7 @@ use telemetry_fleet::store::Store;
 use crate::delta::{Change, Metadata, actions, lines, now_ms};
 use crate::lake::{Done, Format, Lake, LakeError, Result, TableState, table_folder};
 use crate::lease::Lease;
-use crate::log::Log;
+use crate::log::{self, Log};
 
 /// Adds a version to the table in `folder`, unless a version from `from` on has the transaction
 /// `batch` of `app` already. Returns the number of a version that has it.
@@ -33,7 +33,6 @@ pub async fn commit(
         // Versions from `from` on may be gone: a checkpoint of another program stands for them.
         let log = Log::list(store, folder).await?;
         let state = log.latest().await?;
-        check_protocol(&format!("{folder}/_delta_log"), state.protocol())?;
         if state.transaction(app) >= Some(batch) {
             return Ok(log.last());
         }
@@ -44,6 +43,7 @@ pub async fn commit(
         of_table.extend(changed.map(|metadata| metadata.change(state.metadata())));
     }
     let actions = actions((app, batch), of_table, change);
+    let mut protocol = None;
     loop {
         let name = format!("{folder}/_delta_log/{version:020}.json");
         match store.get(&name).await? {
@@ -51,9 +51,13 @@ pub async fn commit(
             // Another writer, such as a compaction by Spark, was first.
             Some(found) => {
                 check_version(&name, &found, change, changed.is_some())?;
+                protocol = lines(&found).find(|action| action["protocol"].is_object()).or(protocol);
                 version += 1;
             }
             None => {
+                if let Some(action) = &protocol {
+                    log::check_protocol(&format!("{folder}/_delta_log"), &action["protocol"])?;
+                }
                 failpoint("delta");
                 if store.create(&name, actions.clone().into_bytes()).await? {
                     return Ok(version);
@@ -72,9 +76,6 @@ async fn last_checkpoint(store: &Store, folder: &str) -> Result<Option<u64>> {
 
 /// Checks that a change may follow a version of another program.
 fn check_version(name: &str, version: &[u8], change: &Change, changes_columns: bool) -> Result<()> {
-    if let Some(action) = lines(version).find(|action| action["protocol"].is_object()) {
-        check_protocol(name, &action["protocol"])?;
-    }
     let has_metadata = || lines(version).any(|action| action["metaData"].is_object());
     // The files that go may be gone already, and their rows be in others. And the new columns would
     // take back the properties that the version sets.
@@ -86,21 +87,9 @@ fn check_version(name: &str, version: &[u8], change: &Change, changes_columns: b
 
 fn has_changed(name: &str) -> LakeError {
     LakeError::Other(format!(
-        "`{name}`: another program has just changed the table; help: run the command again"
+        "`{name}`: another program has just changed the table; help: run `telemetry-lake commit`, which completes the \
+         batch"
     ))
-}
-
-/// Checks that a table has the protocol that this writes.
-fn check_protocol(name: &str, protocol: &Value) -> Result<()> {
-    let number = |key: &str| protocol[key].as_u64().unwrap_or_default();
-    let (reader, writer) = (number("minReaderVersion"), number("minWriterVersion"));
-    match reader <= 1 && writer <= 2 {
-        true => Ok(()),
-        false => Err(LakeError::Other(format!(
-            "`{name}`: found reader version {reader} and writer version {writer}, expected 1 and 2; help: return the \
-             table to them by the program that changed it"
-        ))),
-    }
 }
 
 fn has_transaction(version: &[u8], app: &str, batch: u64) -> bool {
@@ -146,20 +135,26 @@ mod tests {
         let store = Store::open(&format!("file://{}", dir.path().display())).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let version = |number: u64| format!("t/_delta_log/{number:020}.json");
-        let commit = |batch: u64, from: u64, removed: &[&str]| {
+        let metadata = Metadata { name: "t".into(), doc: "".into(), schema: "{}".into(), partitions: vec![] };
+        let commit = |batch: u64, from: u64, metadata: Option<&Metadata>, removed: &[&str]| {
             let removed = removed.iter().map(|path| (*path).to_owned()).collect();
             let change = Change { removed, operation: "OPTIMIZE", ..Change::default() };
-            let version = runtime.block_on(commit(&store, "t", (APP, batch), from, None, &change));
+            let version = runtime.block_on(commit(&store, "t", (APP, batch), from, metadata, &change));
             version.map_err(|error| error.to_string())
         };
-        assert_eq!(commit(1, 0, &[]), Ok(0));
+        let error = |place: &str| {
+            let text = "another program has just changed the table; help: run `telemetry-lake commit`, which completes \
+                        the batch";
+            Err(format!("`t/_delta_log{place}`: {text}"))
+        };
+        assert_eq!(commit(1, 0, Some(&metadata), &[]), Ok(0));
         runtime.block_on(store.create(&version(1), b"{\"commitInfo\": {}}\n".to_vec())).unwrap();
-        let error = "`t/_delta_log/00000000000000000001.json`: another program has just changed the table; help: run \
-                     the command again";
-        assert_eq!(commit(2, 1, &["a"]), Err(error.to_owned()));
-        assert_eq!(commit(2, 2, &["a"]), Ok(2));
+        assert_eq!(commit(2, 1, None, &["a"]), error("/00000000000000000001.json"));
+        // Where the log is read, because a checkpoint may stand for the version.
+        assert_eq!(commit(2, 1, Some(&metadata), &["a"]), error(""));
+        assert_eq!(commit(2, 2, None, &["a"]), Ok(2));
         // The same batch again, and one that only adds.
-        assert_eq!(commit(2, 2, &["a"]), Ok(2));
-        assert_eq!(commit(3, 1, &[]), Ok(3));
+        assert_eq!(commit(2, 2, None, &["a"]), Ok(2));
+        assert_eq!(commit(3, 1, None, &[]), Ok(3));
     }
 }

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::segment::SegmentName;
+use telemetry_fleet::store::Listed;
 
 use crate::append;
 use crate::compact::Table;
-use crate::delta::{APP, Added, Change};
+use crate::delta::{self, APP, Added, Change};
 use crate::lake::{Done, Format, Lake, LakeError, Plan, Result, table_folder};
 use crate::layout;
 use crate::lease::Lease;
-use crate::log::Log;
+use crate::log::{self, Log};
 use crate::planning;
 use crate::selector::Selector;
 use crate::sides;
@@ -66,11 +67,15 @@ async fn check_files(lake: &Lake, table: &str, selector: &Selector) -> Result<()
     let in_folder = |path: &String| path.strip_prefix(&format!("{folder}/")).unwrap_or(path).to_owned();
     let is_hidden = |path: &String| selector.cannot_tell(path, lake.settings.layout());
     match files.iter().map(in_folder).find(is_hidden) {
-        Some(path) => Err(LakeError::Other(format!(
-            "`{folder}/{path}` is of another program, and may have such rows; help: delete the rows by Delta's own `DELETE`"
-        ))),
+        Some(path) => Err(hides(&folder, &path)),
         None => Ok(()),
     }
+}
+
+fn hides(folder: &str, path: &str) -> LakeError {
+    LakeError::Other(format!(
+        "`{folder}/{path}` is of another program, and may have such rows; help: delete the rows by Delta's own `DELETE`"
+    ))
 }
 
 async fn begin(lake: &Lake, plan: &Plan) -> Result<()> {
@@ -121,6 +126,7 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
         .map(|file| (file.table.name.clone(), file))
         .collect();
     let (mut tables, mut deleted) = (before.tables.clone(), 0);
+    let mut hidden = None;
     for (name, table) in &mut tables {
         lease.renew(&lake.store).await?;
         let folder = table_folder(name);
@@ -143,6 +149,9 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
             let log = Log::list(store, &folder).await?;
             let now = log.latest().await?;
             let files = now.files();
+            // It came after the plan, which has to be completed. So it is told at the end.
+            let hides_rows = |path: &&String| selector.is_some_and(|of| of.cannot_tell(path, layout));
+            hidden = hidden.or_else(|| files.keys().find(hides_rows).map(|path| hides(&folder, path)));
             if now.transaction(APP) >= Some(batch) {
                 // An earlier try wrote this version.
                 table.version = log.last();
@@ -170,16 +179,18 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
             continue;
         };
         let removed: BTreeSet<_> = change.removed.iter().map(String::as_str).collect();
-        let stays = |path: &str| {
+        let stays = |path: &str, modified_ms: i64| {
             let Some((state, files)) = &state else { return false };
-            let is_foreign = layout::batch(path).is_none();
             // Another program may not have added its file yet.
-            !removed.contains(path) && (files.contains_key(path) || is_foreign && !state.is_told(path))
+            let is_new = layout::batch(path).is_none()
+                && !state.is_told(path)
+                && modified_ms + log::TOLD as i64 > delta::now_ms() as i64;
+            !removed.contains(path) && (files.contains_key(path) || is_new)
         };
-        for path in lake.store.names(&folder).await? {
+        for Listed { name: path, modified_ms, .. } in lake.store.listed(&folder).await? {
             let of_table = path.strip_prefix(&format!("{folder}/")).filter(|path| path.ends_with(".parquet"));
             let goes = match of_table {
-                Some(path) if stays(path) => false,
+                Some(path) if stays(path, modified_ms) => false,
                 Some(path) if is_of_sessions => is_earlier(path),
                 Some(path) if layout::batch(path).is_some_and(|of| of > batch) => false,
                 Some(path) => of_batch.has_selected(path, selector).await?,
@@ -203,7 +214,7 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
     for state in states.iter().filter(|state| state.batch == batch) {
         lake.drop_states(&state.host, state.session).await?;
     }
-    Ok(deleted)
+    hidden.map_or(Ok(deleted), Err)
 }
 
 /// Deletes segments of days before this one that the tables have, and files that tables have not

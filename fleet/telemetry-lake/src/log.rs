@@ -16,7 +16,7 @@ use crate::lake::{LakeError, Result};
 const AT_ONCE: usize = 64;
 
 /// How long removed files are told, in milliseconds: Delta's usual week.
-const TOLD: u64 = 7 * 86_400_000;
+pub(crate) const TOLD: u64 = 7 * 86_400_000;
 
 /// The objects of a table's log. Other programs may have deleted the older ones.
 #[derive(Debug)]
@@ -99,11 +99,7 @@ impl<'s> Log<'s> {
             return Ok(());
         }
         let state = match self.read(version, None).await {
-            Ok(Some(state))
-                if state.is_plain() && state.protocol()["minWriterVersion"].as_i64() <= Some(2) =>
-            {
-                state
-            }
+            Ok(Some(state)) if state.is_plain() => state,
             Ok(_) | Err(LakeError::Other(_)) => return Ok(()),
             Err(error) => return Err(error),
         };
@@ -164,16 +160,14 @@ impl<'s> Log<'s> {
     /// deleted.
     fn known(&self, state: Option<State>) -> Result<State> {
         let state = state.ok_or_else(|| self.is_cut())?;
-        if state.is_plain() {
-            return Ok(state);
+        let place = format!("{}/_delta_log", self.folder);
+        check_protocol(&place, state.protocol())?;
+        match state.is_plain() {
+            true => Ok(state),
+            false => Err(LakeError::Other(format!(
+                "`{place}`: found a deletion vector, expected none; help: use the program that changed the table"
+            ))),
         }
-        let version = state.protocol()["minReaderVersion"].as_i64();
-        let version = version.map_or("no".to_owned(), |version| version.to_string());
-        Err(LakeError::Other(format!(
-            "`{}/_delta_log`: found reader version {version}, expected 1 without deletion vectors; help: use the \
-             program that changed the table",
-            self.folder
-        )))
     }
 
     fn is_cut(&self) -> LakeError {
@@ -189,6 +183,21 @@ impl<'s> Log<'s> {
         let bytes = self.store.get(name).await?.ok_or_else(|| gone(name))?;
         checkpoint::actions(bytes)
             .map_err(|error| LakeError::Other(format!("`{name}` cannot be read: {error}")))
+    }
+}
+
+/// Checks that a table has the protocol that is read and written here.
+///
+/// # Errors
+/// If it has another one, or none.
+pub fn check_protocol(place: &str, protocol: &Value) -> Result<()> {
+    let version = |key: &str| protocol[key].as_u64().unwrap_or_default();
+    match (version("minReaderVersion"), version("minWriterVersion")) {
+        (1, 1 | 2) => Ok(()),
+        (reader, writer) => Err(LakeError::Other(format!(
+            "`{place}`: found reader version {reader} and writer version {writer}, expected 1 and 2; help: return the \
+             table to them by the program that changed it"
+        ))),
     }
 }
 
@@ -234,7 +243,7 @@ impl State {
     /// Says whether all rows of the files are in the table. A newer protocol may hide some.
     fn is_plain(&self) -> bool {
         let has_vector = |action: &Value| action["add"]["deletionVector"].is_object();
-        self.protocol()["minReaderVersion"] == 1 && !self.added.values().any(has_vector)
+        check_protocol("", self.protocol()).is_ok() && !self.added.values().any(has_vector)
     }
 
     /// Returns the fields of the latest `protocol`.

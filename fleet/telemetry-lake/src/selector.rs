@@ -37,6 +37,10 @@ impl Selector {
     /// Says what it selects of a file, by its name in the folder of a table.
     pub(crate) fn selects_file<'p>(&self, path: &'p str, layout: Layout) -> Selected<'p> {
         let Some(place) = Place::of(path) else { return Selected::Nothing };
+        // Its groups may mix hosts and sessions. The caller says that it is left.
+        if self.cannot_tell(path, layout) {
+            return Selected::Nothing;
+        }
         let day = &place.partition.day;
         match place.owner {
             Some((host, session)) if self.selects(day, host, session) => Selected::All,

@@ -22,11 +22,8 @@ pub(crate) struct Incoming {
 impl Incoming {
     pub(crate) fn open(parent: &Path) -> io::Result<Incoming> {
         fs::create_dir_all(parent)?;
-        // Collectors may start at once, and a directory is there before its lock is taken. Windows
-        // cannot lock directories.
-        #[cfg(unix)]
-        let alone = File::open(parent)?;
-        #[cfg(unix)]
+        // Collectors may start at once, and a directory is there before its lock is taken.
+        let alone = File::options().create(true).append(true).open(parent.join("lock"))?;
         alone.lock()?;
         for entry in fs::read_dir(parent)? {
             let path = entry?.path();
