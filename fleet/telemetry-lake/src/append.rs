@@ -11,6 +11,9 @@ use crate::lake::{Done, Format, Lake, LakeError, Result, TableState, table_folde
 use crate::lease::Lease;
 use crate::log::{self, Log};
 
+/// Versions of a table between two checkpoints of its log, if the user does not say.
+pub const CHECKPOINT: u64 = 100;
+
 /// Adds a version to the table in `folder`, unless a version from `from` on has the transaction
 /// `batch` of `app` already. Returns the number of a version that has it.
 ///

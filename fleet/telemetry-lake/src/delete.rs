@@ -17,9 +17,6 @@ use crate::planning;
 use crate::selector::Selector;
 use crate::sides;
 
-/// Versions of a table between two checkpoints of its log, as `commit` has them if it is not told.
-const CHECKPOINT: u64 = 100;
-
 /// Deletes the selected rows, and the segments that they came from. Returns the number of files.
 ///
 /// # Errors
@@ -207,7 +204,7 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
         let goes = |name: &SegmentName| selector.selects(&name.day(), name.host.as_str(), name.session);
         drop_segments(lake, Some(lease), batch, goes).await?;
     }
-    append::write_checkpoints(lake, lease, &before, &tables, CHECKPOINT).await?;
+    append::write_checkpoints(lake, lease, &before, &tables, append::CHECKPOINT).await?;
     failpoint("done");
     let done = Done { batch, registries: before.registries, tables, ..Done::default() };
     lake.add_done(&done).await?;

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use telemetry_lake::append;
 use telemetry_lake::chosen::{Written, write_chosen};
 use telemetry_lake::commit::{How, commit_next};
 use telemetry_lake::complete::{complete, time_text};
@@ -64,7 +65,7 @@ enum Command {
         threads: Option<u16>,
 
         /// Write a checkpoint after this many versions of a Delta table
-        #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+        #[arg(long, value_name = "N", default_value_t = append::CHECKPOINT, value_parser = clap::value_parser!(u64).range(1..))]
         checkpoint: u64,
 
         /// Keep the values of sensitive parameters, which the tables do not have otherwise
