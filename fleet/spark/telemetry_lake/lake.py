@@ -18,6 +18,10 @@ UNION ALL
 SELECT host, session, CAST(NULL AS INT), until_ns, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), 'open'
 FROM watermark WHERE NOT ended"""
 
+#: How long the segments of a host took from their last events to the store, at least.
+CLOCK = """SELECT host, min(stored_ns - until_ns) AS delay_ns FROM segment
+WHERE stored_ns IS NOT NULL AND until_ns IS NOT NULL GROUP BY host"""
+
 
 class Lake:
     """A lake at an address that Spark reads, such as `s3a://BUCKET/PREFIX` or `file:///DIR`."""
@@ -62,7 +66,7 @@ class Lake:
         return [f"{root}/{path}" for path in live]
 
     def register(self) -> list[str]:
-        """Makes a view of each table that has rows, and the view `missing`. Returns the names.
+        """Makes a view of each table that has rows, and the views `missing` and `clock`. Returns the names.
 
         Views of tables of sessions have the rows that count; `all_session` and so on have all."""
         names = []
@@ -87,6 +91,9 @@ class Lake:
                 continue
             view.createOrReplaceTempView(name)
         self._spark.sql(MISSING).createOrReplaceTempView("missing")
+        if "segment" in names and {"stored_ns", "until_ns"} <= set(self._spark.table("segment").columns):
+            self._spark.sql(CLOCK).createOrReplaceTempView("clock")
+            names.append("clock")
         return [*names, "missing"]
 
     def verdict(self) -> str:

@@ -9,6 +9,7 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use telemetry_decode::KnownRegistry;
 use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::segment::SegmentName;
+use telemetry_fleet::store::Listed;
 use tokio::task::spawn_blocking;
 
 use crate::append;
@@ -21,7 +22,7 @@ use crate::lake::{
 };
 use crate::lease::Lease;
 use crate::planning;
-use crate::session::{Fetched, OfSession, Room, Taken};
+use crate::session::{Fetched, FetchedSegment, OfSession, Room, Taken};
 use crate::sides::{self, SegmentRow};
 use crate::state::SessionState;
 
@@ -90,8 +91,12 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, how: How) -> Result<Option<
             return Ok(None);
         }
         let shows_sensitive = how.shows_sensitive;
-        let (segments, lengths) = segments.into_iter().unzip();
-        let plan = Plan { batch: last + 1, segments, lengths, shows_sensitive, ..Plan::default() };
+        let mut plan = Plan { batch: last + 1, shows_sensitive, ..Plan::default() };
+        for Listed { name, bytes, modified_ms } in segments {
+            plan.segments.push(name);
+            plan.lengths.push(bytes);
+            plan.stored_ms.push(modified_ms);
+        }
         // Another committer may have written this plan. Then that is the one to follow.
         if lake.add_plan(&plan).await? {
             failpoint("plan");
@@ -135,7 +140,7 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
     // In order: a session that waits would otherwise wait for one behind it.
     let in_room = stream::iter(states.into_iter().zip(sessions.values()));
     let in_room = in_room.then(async |(state, of_plan)| (state, of_plan, room.take(of_plan.bytes).await));
-    let fetched = in_room.map(|(state, of_plan, taken)| fetch(lake, state, &of_plan.names, taken));
+    let fetched = in_room.map(|(state, of_plan, taken)| fetch(lake, state, &of_plan.segments, taken));
     let fetched = fetched.buffered(AHEAD.max(how.threads));
     let converted = fetched.map(async |session: Result<Fetched>| {
         let (session, base) = (Arc::new(session?), catalog.borrow().clone());
@@ -154,11 +159,11 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
         if of_session.catalog.registries().len() > now.registries().len() {
             *catalog.borrow_mut() = Arc::new(std::mem::take(&mut of_session.catalog));
         }
-        progress.take(lake, of_session).await?;
+        progress.take(lake, lease, of_session).await?;
         failpoint("session");
     }
     let catalog = catalog.borrow().clone();
-    progress.write_all(lake).await?;
+    progress.write_all(lake, lease).await?;
     let news = &catalog.registries()[known..];
     for KnownRegistry { fingerprint, registry, .. } in news {
         let name = registry_name(&format!("{fingerprint:016x}"));
@@ -169,13 +174,13 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
     for file in side_files {
         let path = format!("{:010}.parquet", plan.batch);
         let (name, bytes) = (file.table.name.clone(), file.bytes.len() as u64);
-        progress.write(lake, format!("{}/{path}", table_folder(&name)), file.bytes).await?;
+        progress.write(lake, lease, format!("{}/{path}", table_folder(&name)), file.bytes).await?;
         let added = Added { path, partition: None, bytes, rows: file.rows, time: None };
         progress.added.entry(name).or_default().push(added);
     }
-    progress.write_all(lake).await?;
+    progress.write_all(lake, lease).await?;
     failpoint("files");
-    let tables = write_logs(lake, plan.batch, &before, &catalog, progress.added).await?;
+    let tables = write_logs(lake, lease, plan.batch, &before, &catalog, progress.added).await?;
     append::write_checkpoints(lake, lease, &before, &tables, how.checkpoint).await?;
     let registries = catalog.registries().iter().map(|known| format!("{:016x}", known.fingerprint)).collect();
     failpoint("done");
@@ -208,10 +213,11 @@ async fn load_catalog(lake: &Lake, before: &Done) -> Result<Catalog> {
 
 type Key = (String, u64);
 
-/// The segments of a session in a plan, in order.
+/// The segments of a session in a plan.
 #[derive(Default)]
 struct OfPlan {
-    names: Vec<String>,
+    /// In order: the name, and when the store got it, in milliseconds since 1970.
+    segments: Vec<(String, Option<i64>)>,
     /// The sum of their lengths, or the most that it can be.
     bytes: u64,
 }
@@ -224,24 +230,31 @@ fn by_session(plan: &Plan) -> BTreeMap<Key, OfPlan> {
             let session = sessions.entry((name.host.to_string(), name.session)).or_default();
             let bytes = plan.lengths.get(number).copied().unwrap_or(planning::MAX_BYTES);
             session.bytes = session.bytes.saturating_add(bytes);
-            session.names.push(text.clone());
+            session.segments.push((text.clone(), plan.stored_ms.get(number).copied()));
         }
     }
     sessions
 }
 
-async fn fetch(lake: &Lake, state: SessionState, names: &[String], taken: Taken) -> Result<Fetched> {
+async fn fetch(
+    lake: &Lake,
+    state: SessionState,
+    of_plan: &[(String, Option<i64>)],
+    taken: Taken,
+) -> Result<Fetched> {
     let mut segments = Vec::new();
-    for name in names {
+    for (name, stored_ms) in of_plan {
         // One that is gone since the plan was made was deleted with its rows.
-        segments.push((name.clone(), lake.store.get(name).await?.unwrap_or_default()));
+        let bytes = lake.store.get(name).await?.unwrap_or_default();
+        let stored_ns = stored_ms.map(|ms| ms.saturating_mul(1_000_000));
+        segments.push(FetchedSegment { name: name.clone(), bytes, stored_ns });
     }
     Ok(Fetched { state, segments, _room: taken })
 }
 
 impl Progress {
     /// Takes the rows of a session.
-    async fn take(&mut self, lake: &Lake, of_session: OfSession) -> Result<()> {
+    async fn take(&mut self, lake: &Lake, lease: &Lease, of_session: OfSession) -> Result<()> {
         let OfSession { state, files, segments, .. } = of_session;
         let (host, session, batch) = (&state.host, state.session, state.batch);
         self.segments.extend(segments);
@@ -254,27 +267,29 @@ impl Progress {
                 self.rows += rows;
             }
             self.added.entry(table.name.clone()).or_default().push(added);
-            self.write(lake, name, bytes).await?;
+            self.write(lake, lease, name, bytes).await?;
         }
         // A repetition of the batch begins with the state before it, so this one may be there
         // first.
-        self.write(lake, state_name(&state), json(&state)).await?;
+        self.write(lake, lease, state_name(&state), json(&state)).await?;
         self.states.push(state);
         Ok(())
     }
 
     /// Takes an object, and writes those that wait if they are many.
-    async fn write(&mut self, lake: &Lake, name: String, bytes: Vec<u8>) -> Result<()> {
+    async fn write(&mut self, lake: &Lake, lease: &Lease, name: String, bytes: Vec<u8>) -> Result<()> {
         self.waiting_bytes += bytes.len();
         self.waiting.push((name, bytes));
         match self.waiting.len() < AT_ONCE && self.waiting_bytes < MAX_WAITING {
             true => Ok(()),
-            false => self.write_all(lake).await,
+            false => self.write_all(lake, lease).await,
         }
     }
 
-    /// Writes all objects that wait.
-    async fn write_all(&mut self, lake: &Lake) -> Result<()> {
+    /// Writes all objects that wait. A process that took over may have deleted files meanwhile,
+    /// which must not come back.
+    async fn write_all(&mut self, lake: &Lake, lease: &Lease) -> Result<()> {
+        lease.renew(&lake.store).await?;
         self.waiting_bytes = 0;
         let writes = std::mem::take(&mut self.waiting).into_iter().map(async |(name, bytes)| {
             lake.store.create(&name, bytes).await?;
@@ -288,6 +303,7 @@ impl Progress {
 /// Writes a version of each table that is new, has other columns, or has files. Returns all tables.
 async fn write_logs(
     lake: &Lake,
+    lease: &Lease,
     batch: u64,
     before: &Done,
     catalog: &Catalog,
@@ -310,6 +326,7 @@ async fn write_logs(
         if files.is_empty() && !is_changed {
             continue;
         }
+        lease.renew(&lake.store).await?;
         let mut version = 0;
         if lake.settings.format == Format::Delta {
             let change = Change { added: files, operation: "WRITE", changes_rows: true, ..Change::default() };

@@ -1,5 +1,6 @@
 //! What is missing in a lake, and the verdict.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use telemetry_format::Calendar;
@@ -19,14 +20,25 @@ pub struct Completeness {
     pub until_ns: Option<i64>,
     /// Events of these sessions, at any time, that no stream was to have.
     pub excluded: u64,
+    /// Hosts whose clocks are ahead of the store's, by at least this number of nanoseconds.
+    pub ahead: BTreeMap<String, i64>,
 }
+
+/// Clocks that differ by less, in nanoseconds, are not told. Some stores round times to seconds.
+const AHEAD_NS: i64 = 1_000_000_000;
 
 /// Asks the lake what is missing between two times, in nanoseconds since 1970.
 ///
 /// # Errors
 /// Those of the store.
 pub async fn complete(lake: &Lake, host: Option<&str>, times: std::ops::Range<i64>) -> Result<Completeness> {
-    let mut all = Completeness { missing: Vec::new(), sessions: 0, until_ns: None, excluded: 0 };
+    let mut all = Completeness {
+        missing: Vec::new(),
+        sessions: 0,
+        until_ns: None,
+        excluded: 0,
+        ahead: BTreeMap::new(),
+    };
     for state in lake.states(host).await? {
         let last = state.lanes.iter().map(|lane| lane.recorded_ns).max().unwrap_or(state.started_ns);
         let ends = if state.ended { state.until_ns.max(last) } else { i64::MAX };
@@ -35,6 +47,10 @@ pub async fn complete(lake: &Lake, host: Option<&str>, times: std::ops::Range<i6
         }
         all.sessions += 1;
         all.excluded += state.lanes.iter().map(|lane| lane.not_given().excluded).sum::<u64>();
+        if let Some(ahead) = state.delay_ns.map(i64::saturating_neg).filter(|ahead| *ahead > AHEAD_NS) {
+            let most = all.ahead.entry(state.host.clone()).or_default();
+            *most = ahead.max(*most);
+        }
         let state = Arc::new(state);
         for missing in state.missing() {
             if missing.why == Why::Open {

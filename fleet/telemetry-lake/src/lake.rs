@@ -54,6 +54,10 @@ pub struct Plan {
     /// Their lengths. Plans of earlier versions have none.
     #[serde(default)]
     pub lengths: Vec<u64>,
+    /// When the store got them, by its clock, in milliseconds since 1970. Plans of earlier versions
+    /// have none.
+    #[serde(default)]
+    pub stored_ms: Vec<i64>,
     /// The rows that it deletes, instead of adding some.
     #[serde(default)]
     pub delete: Option<Selector>,

@@ -274,6 +274,10 @@ impl Command {
                         missing.why.word()
                     );
                 }
+                for (host, ahead) in &found.ahead {
+                    let seconds = *ahead as f64 / 1e9;
+                    println!("the clock of {host} is at least {seconds:.1} s ahead of the store's");
+                }
                 println!("{}", found.verdict());
                 Ok(ExitCode::from(u8::from(!found.is_complete())))
             }

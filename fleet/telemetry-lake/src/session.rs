@@ -14,10 +14,19 @@ use crate::state::SessionState;
 pub(crate) struct Fetched {
     /// The session before them.
     pub(crate) state: SessionState,
-    /// Names and bytes.
-    pub(crate) segments: Vec<(String, Vec<u8>)>,
+    /// In the order of their names.
+    pub(crate) segments: Vec<FetchedSegment>,
     /// Their part of the memory, until they are dropped.
     pub(crate) _room: Taken,
+}
+
+/// A segment in memory.
+pub(crate) struct FetchedSegment {
+    /// Its name in the store.
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+    /// When the store got it, by its clock, in nanoseconds since 1970. Old plans do not tell.
+    pub(crate) stored_ns: Option<i64>,
 }
 
 /// Memory for the segments of several sessions. Who asks first gets it first.
@@ -62,8 +71,8 @@ impl Fetched {
         while at < self.segments.len() {
             let mut together = Vec::new();
             let first = at;
-            while let Some((_, bytes)) = self.segments.get(at).filter(|(_, bytes)| {
-                together.is_empty() || (together.len() + bytes.len()) as u64 <= MAX_BYTES
+            while let Some(FetchedSegment { bytes, .. }) = self.segments.get(at).filter(|segment| {
+                together.is_empty() || (together.len() + segment.bytes.len()) as u64 <= MAX_BYTES
             }) {
                 together.extend_from_slice(bytes);
                 at += 1;
@@ -78,14 +87,20 @@ impl Fetched {
                 // Nothing of them is in the tables.
                 Err(error) => (None, Some(format!("it gives no rows: {error}"))),
             };
-            rows.extend(self.segments[first..at].iter().map(|(name, bytes)| SegmentRow {
-                name: name.clone(),
-                host: state.host.clone(),
-                session: state.session,
-                bytes: bytes.len() as u64,
-                error: error.clone().or_else(|| damage(bytes)),
-                time: clock.as_ref().and_then(|clock| times(bytes, clock)),
-            }));
+            for FetchedSegment { name, bytes, stored_ns } in &self.segments[first..at] {
+                let time = clock.as_ref().and_then(|clock| times(bytes, clock));
+                let delay_ns = time.zip(*stored_ns).map(|(time, stored_ns)| stored_ns.saturating_sub(time.1));
+                state.delay_ns = state.delay_ns.into_iter().chain(delay_ns).min();
+                rows.push(SegmentRow {
+                    name: name.clone(),
+                    host: state.host.clone(),
+                    session: state.session,
+                    bytes: bytes.len() as u64,
+                    error: error.clone().or_else(|| damage(bytes)),
+                    time,
+                    stored_ns: *stored_ns,
+                });
+            }
         }
         OfSession { state, files, segments: rows, catalog }
     }

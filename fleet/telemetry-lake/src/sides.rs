@@ -24,6 +24,8 @@ pub struct SegmentRow {
     pub error: Option<String>,
     /// When its events happened, in nanoseconds since 1970, if that is known.
     pub time: Option<(i64, i64)>,
+    /// When the store got it, by its clock, in nanoseconds since 1970, if that is known.
+    pub stored_ns: Option<i64>,
 }
 
 /// The name of a column, its type and its meaning. A name that ends in `?` is of a column that may
@@ -147,6 +149,9 @@ const ADDED: [(&str, &str, &[SideColumn]); 5] = [
             NAME,
             ("bytes", I64, "its length"),
             ("error?", Utf8, "why it could not be read"),
+            ("from_ns?", I64, "its first event, by the clock of the host; none in old rows"),
+            ("until_ns?", I64, "its last event, by the clock of the host; none in old rows"),
+            ("stored_ns?", I64, "when the store got it, by the store's clock; none in old rows"),
         ],
     ),
     (
@@ -270,9 +275,11 @@ pub fn of_batch(batch: u64, segments: &[SegmentRow], registries: &[KnownRegistry
     let mut files = ADDED.map(|of| Side::new(&of));
     let [of_segments, of_registries, events, params, values] = &mut files;
     let batch = batch.into();
-    for SegmentRow { name, host, session, bytes, error, .. } in segments {
+    for SegmentRow { name, host, session, bytes, error, time, stored_ns } in segments {
         let (host, name, error) = (host.as_str().into(), name.as_str().into(), error.as_deref().into());
-        of_segments.push([batch, host, (*session).into(), name, (*bytes).into(), error]);
+        let (from_ns, until_ns) = (time.map(|time| time.0).into(), time.map(|time| time.1).into());
+        let (session, bytes, stored_ns) = ((*session).into(), (*bytes).into(), (*stored_ns).into());
+        of_segments.push([batch, host, session, name, bytes, error, from_ns, until_ns, stored_ns]);
     }
     for KnownRegistry { fingerprint, registry, .. } in registries {
         let (fingerprint, version): (Cell<'_>, _) = ((*fingerprint).into(), registry.version);

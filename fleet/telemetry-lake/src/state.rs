@@ -34,6 +34,11 @@ pub struct SessionState {
     /// Whether its rows were deleted. The ranges stay, so that they do not come back.
     #[serde(default)]
     pub is_deleted: bool,
+    /// The shortest time from the last event of a segment to its arrival, in nanoseconds. The first
+    /// is by the clock of the host, and the second by that of the store. So it is negative if the
+    /// host's clock is ahead.
+    #[serde(default)]
+    pub delay_ns: Option<i64>,
     /// In the order in which they were found. The index is the number of the lane.
     pub lanes: Vec<LaneState>,
 }

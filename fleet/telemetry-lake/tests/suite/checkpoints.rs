@@ -93,13 +93,6 @@ fn restore(cut: &CutOff) {
     cut.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
 }
 
-/// Runs a command that must succeed. Returns what it printed.
-fn run(lake: &TestLake, args: &[&str]) -> String {
-    let said = lake.run(args);
-    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{args:?}");
-    said.stdout
-}
-
 /// Delta's own programs delete versions that a checkpoint stands for.
 #[test]
 fn commands_begin_with_the_last_checkpoint() {
@@ -112,11 +105,11 @@ fn commands_begin_with_the_last_checkpoint() {
         let mut stream = further.clone();
         renumber(&mut stream, number as u64 * 100);
         lake.ship_cut("h2", &stream, part);
-        run(&lake, &["commit", "--checkpoint", "2", "--max-segments", "2"]);
+        lake.succeed(&["commit", "--checkpoint", "2", "--max-segments", "2"]);
     }
-    let joined = run(&lake, &["compact"]);
+    let joined = lake.succeed(&["compact"]);
     assert_ne!(joined, "0 files are no longer needed\n");
-    run(&lake, &["delete", "--host", "h3"]);
+    lake.succeed(&["delete", "--host", "h3"]);
     restore(&cut);
     let events = lake.events();
     assert!(events.iter().all(|key| key.0 == "h2") && events.iter().any(|key| key.1 >= 500));
@@ -130,7 +123,7 @@ fn a_log_without_beginning_and_checkpoint_is_refused() {
     let streams = streams(&Plan { events: 400, block_size: 512, ..Plan::default() });
     for (host, stream) in &streams {
         lake.ship(host, stream);
-        run(&lake, &["commit"]);
+        lake.succeed(&["commit"]);
     }
     let first = lake.path().join(format!("tables/lane/_delta_log/{:020}.json", 0));
     let text = std::fs::read(&first).unwrap();
@@ -142,9 +135,9 @@ fn a_log_without_beginning_and_checkpoint_is_refused() {
         assert_eq!((said.code, said.stderr.as_str()), (Some(2), error), "{command:?}");
     }
     // Nothing was begun that later commands would have to complete.
-    assert_eq!(run(&lake, &["commit"]), "no new segments\n");
+    assert_eq!(lake.succeed(&["commit"]), "no new segments\n");
     std::fs::write(first, text).unwrap();
-    assert_ne!(run(&lake, &["compact"]), "0 files are no longer needed\n");
+    assert_ne!(lake.succeed(&["compact"]), "0 files are no longer needed\n");
     lake.check(&all_events(&streams));
 }
 
@@ -197,21 +190,21 @@ fn vacuum_finds_files_whose_removal_is_not_told() {
     let streams = streams(&Plan { events: 400, block_size: 512, ..Plan::default() });
     for (host, stream) in &streams {
         lake.ship(host, stream);
-        while run(&lake, &["commit", "--max-segments", "2"]) != "no new segments\n" {}
+        while lake.succeed(&["commit", "--max-segments", "2"]) != "no new segments\n" {}
     }
-    run(&lake, &["compact"]);
+    lake.succeed(&["compact"]);
     let removed: usize = lake.tables().iter().map(|table| set_back_removals(&lake, table)).sum();
     assert!(removed > 10, "{removed}");
     let wanted = all_events(&streams);
     let mut further = make(&registry(), &Plan { seed: 9, events: 400, ..Plan::default() }).stream;
     renumber(&mut further, 500);
     lake.ship("h2", &further);
-    run(&lake, &["commit", "--checkpoint", "1"]);
+    lake.succeed(&["commit", "--checkpoint", "1"]);
     let cut = cut_logs(&lake);
     let wanted: BTreeSet<_> = wanted.into_iter().chain(events_of("h2", &further)).collect();
     // It is not known when the files were removed, but only that it was before the checkpoint.
     let vacuum = |files: usize| {
-        let said = run(&lake, &["vacuum", "--older-than", "1"]);
+        let said = lake.succeed(&["vacuum", "--older-than", "1"]);
         let deleted = said.split_once(" segments and ").unwrap().1;
         assert_eq!(deleted, format!("{files} files\n"));
     };
@@ -228,7 +221,7 @@ fn vacuum_finds_files_whose_removal_is_not_told() {
     vacuum(removed);
     restore(&cut);
     lake.check(&wanted);
-    run(&lake, &["compact"]);
+    lake.succeed(&["compact"]);
     lake.check(&wanted);
 }
 
@@ -262,7 +255,7 @@ fn checkpoints_of_another_program_are_read() {
     let streams = streams(&Plan { events: 400, block_size: 512, ..Plan::default() });
     for (host, stream) in &streams {
         lake.ship(host, stream);
-        while run(&lake, &["commit", "--max-segments", "2"]) != "no new segments\n" {}
+        while lake.succeed(&["commit", "--max-segments", "2"]) != "no new segments\n" {}
     }
     let script = r#"
 import deltalake, glob, sys
@@ -273,8 +266,8 @@ for table in sorted(glob.glob(sys.argv[1] + "/tables/*")):
     assert_eq!((made.code, made.stderr.as_str()), (Some(0), ""));
     let cut = cut_logs(&lake);
     assert!(cut.len() > 10, "{} versions are gone", cut.len());
-    assert_ne!(run(&lake, &["compact"]), "0 files are no longer needed\n");
-    run(&lake, &["delete", "--host", "h3"]);
+    assert_ne!(lake.succeed(&["compact"]), "0 files are no longer needed\n");
+    lake.succeed(&["delete", "--host", "h3"]);
     restore(&cut);
     lake.check(&all_events(&streams).into_iter().filter(|key| key.0 != "h3").collect());
 }

@@ -2,7 +2,7 @@
 
 use telemetry_fleet::segment::shed;
 use telemetry_lake::lake::Format;
-use telemetry_testing::made::{Plan, make, registry};
+use telemetry_testing::made::{Plan, START, blocks, edit, make, registry};
 
 use crate::commit::FORMS;
 use crate::lakes::{TestLake, events_of};
@@ -61,6 +61,37 @@ fn losses_and_holes_are_told() {
     let said = lake.run(&["complete", "--host", "h3"]);
     assert_eq!((said.code, sum(&said.stdout, "hole")), (Some(1), 0));
     assert!(said.stdout.ends_with("; nothing is missing before\n"), "{}", said.stdout);
+}
+
+/// The store has a clock of its own, and times of hosts stay as they are.
+#[test]
+fn clocks_that_are_ahead_are_told() {
+    let lake = TestLake::new(Format::Delta);
+    let hour = 3_600_000_000_000_i64;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i64;
+    for (host, ahead) in [("h1", -hour), ("h2", hour)] {
+        let mut stream = make(&registry(), &Plan { events: 400, ..Plan::default() }).stream;
+        for block in blocks(&stream) {
+            edit(&mut stream[block], |header| {
+                header.base_wall = header.base_wall.saturating_add_signed(now + ahead - START as i64);
+            });
+        }
+        lake.ship(host, &stream);
+    }
+    lake.commit();
+    let told = lake.succeed(&["complete"]);
+    let lines: Vec<_> = told.lines().collect();
+    let [ahead, "complete: all sessions have ended"] = lines[..] else { panic!("{told}") };
+    let seconds = ahead.strip_prefix("the clock of h2 is at least ").unwrap();
+    let seconds: f64 = seconds.strip_suffix(" s ahead of the store's").unwrap().parse().unwrap();
+    // The events last less than a minute, and so does the test.
+    assert!((3540.0..3660.0).contains(&seconds), "{told}");
+    for row in lake.rows("segment") {
+        let ns = |column: &str| row[column].parse::<i64>().unwrap();
+        assert_eq!(ns("until_ns") > ns("stored_ns"), row["host"] == "h2", "{row:?}");
+        assert!(ns("from_ns") < ns("until_ns"), "{row:?}");
+    }
+    assert_eq!(lake.succeed(&["complete", "--host", "h1"]), "complete: all sessions have ended\n");
 }
 
 /// What a shipper shed is told as such, and is a row if it arrives nevertheless.

@@ -108,6 +108,13 @@ impl TestLake {
         said(&self.command(args).output().unwrap())
     }
 
+    /// Runs a command that must succeed. Returns what it printed.
+    pub(crate) fn succeed(&self, args: &[&str]) -> String {
+        let said = self.run(args);
+        assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{args:?}");
+        said.stdout
+    }
+
     /// Commits everything. Returns the number of rows.
     pub(crate) fn commit(&self) -> u64 {
         let said = self.run(&["commit"]);

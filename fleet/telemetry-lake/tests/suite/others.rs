@@ -42,12 +42,6 @@ fn actions(lake: &TestLake, table: &str, kind: &str) -> Vec<Json> {
     lines.into_iter().map(|mut action| action[kind].take()).filter(Json::is_object).collect()
 }
 
-fn run(lake: &TestLake, args: &[&str]) -> String {
-    let said = lake.run(args);
-    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{args:?}");
-    said.stdout
-}
-
 #[test]
 fn new_columns_keep_the_properties_that_users_set() {
     let lake = TestLake::new(Format::Delta);
@@ -80,7 +74,7 @@ fn versions_that_are_gone_are_not_written_again() {
     let (lake, streams) = (TestLake::new(Format::Delta), streams(&plan()));
     for (host, stream) in &streams {
         lake.ship(host, stream);
-        run(&lake, &["commit", "--checkpoint", "1"]);
+        lake.succeed(&["commit", "--checkpoint", "1"]);
     }
     let mut gone = Vec::new();
     for table in lake.tables() {
@@ -108,7 +102,7 @@ fn versions_that_are_gone_are_not_written_again() {
     let mut further = make(&registry(), &Plan { seed: 9, ..plan() }).stream;
     renumber(&mut further, 500);
     lake.ship("h2", &further);
-    run(&lake, &["commit"]);
+    lake.succeed(&["commit"]);
     for (path, text) in gone {
         assert!(!path.exists(), "{}", path.display());
         fs::write(path, text).unwrap();
@@ -177,7 +171,7 @@ fn a_deletion_leaves_files_that_may_mix_sessions() {
          own `DELETE`\n"
     );
     assert_eq!((said.code, said.stderr), (Some(2), error));
-    assert_eq!(run(&lake, &["commit"]), "no new segments\n");
+    assert_eq!(lake.succeed(&["commit"]), "no new segments\n");
     assert!(of_table.join(&mixed).exists());
     fs::remove_file(of_table.join(&mixed)).unwrap();
     add_version(
@@ -216,7 +210,7 @@ fn a_deletion_leaves_new_files_of_other_programs_alone() {
         go.extend([of_table.join(replaced), of_table.join(of_h1)]);
     }
     assert!(!stay.is_empty());
-    run(&lake, &["delete", "--host", "h1"]);
+    lake.succeed(&["delete", "--host", "h1"]);
     assert_eq!(stay.iter().filter(|path| !path.exists()).collect::<Vec<_>>(), Vec::<&PathBuf>::new());
     assert_eq!(go.iter().filter(|path| path.exists()).collect::<Vec<_>>(), Vec::<&PathBuf>::new());
     let wanted: BTreeSet<_> = all_events(&streams).into_iter().filter(|key| key.0 != "h1").collect();
