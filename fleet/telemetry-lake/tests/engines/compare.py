@@ -49,8 +49,7 @@ OF_SQL = """
     CREATE TEMP VIEW app_Evicted AS SELECT *, '' AS host, why AS why__name FROM NAMED_Evicted;
     CREATE TEMP VIEW session AS SELECT serial AS session, program, '' AS host, 1 AS batch FROM main.session;
     CREATE TEMP VIEW span AS SELECT e.time_ns - b.time_ns AS duration_ns
-        FROM EVENT_RequestBegin AS b JOIN EVENT_RequestEnd AS e USING (session, request);
-"""
+        FROM EVENT_RequestBegin AS b JOIN EVENT_RequestEnd AS e USING (session, request);"""
 
 
 def rows(found):
@@ -96,7 +95,7 @@ def check_views(page, root, told):
     if not files_of(root, "loss"):
         return False
     connection = in_duckdb(root, ("session", "loss", "watermark", "segment"))
-    for view in re.findall(r"^CREATE VIEW (?:missing|clock) AS\n.*?(?=\n```)", page, re.DOTALL | re.MULTILINE):
+    for view in re.findall(r"^CREATE VIEW (?:missing|clock) AS\n.*?(?=\n`{3})", page, re.DOTALL | re.MULTILINE):
         connection.sql(view)
     missing = connection.sql("SELECT host, why FROM missing ORDER BY ALL").fetchall()
     lines = [line.split("\t") for line in told.splitlines() if "\t" in line]
