@@ -9,8 +9,8 @@ pub(crate) const CHUNK_PAGES: usize = 16;
 pub(crate) fn take(map: &AtomicU16, pages: usize) -> Option<usize> {
     let mut taken = map.load(Ordering::Relaxed);
     loop {
-        let page = (0..CHUNK_PAGES).step_by(pages).find(|page| u32::from(taken) & run(pages) << page == 0)?;
-        let with = taken | (run(pages) << page) as u16;
+        let page = first_run(!taken, pages)?;
+        let with = taken | run(pages) << page;
         // Acquire: the previous owner of the pages has finished with them.
         match map.compare_exchange_weak(taken, with, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => return Some(page),
@@ -22,10 +22,37 @@ pub(crate) fn take(map: &AtomicU16, pages: usize) -> Option<usize> {
 /// Returns the run that begins at `page`.
 pub(crate) fn give(map: &AtomicU16, page: usize, pages: usize) {
     // Release: the next owner of the pages sees what was done with them.
-    map.fetch_and(!((run(pages) << page) as u16), Ordering::Release);
+    map.fetch_and(!(run(pages) << page), Ordering::Release);
+}
+
+/// Returns the index of the first run of set bits that is aligned to its length, a power of two.
+fn first_run(free: u16, pages: usize) -> Option<usize> {
+    // A bit stays set where a run begins: first one of two bits, then one of four, and so on.
+    let (mut begins, mut len) = (free, 1);
+    while len < pages {
+        begins &= begins >> len;
+        len *= 2;
+    }
+    // Every `pages`-th bit.
+    begins &= u16::MAX / run(pages);
+    (begins != 0).then(|| begins.trailing_zeros() as usize)
 }
 
 /// Returns a word with the lowest `pages` bits set.
-const fn run(pages: usize) -> u32 {
-    (1 << pages) - 1
+const fn run(pages: usize) -> u16 {
+    u16::MAX >> (CHUNK_PAGES - pages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_those_of_a_plain_search() {
+        for (free, pages) in (0..=u16::MAX).flat_map(|free| [1, 4, CHUNK_PAGES].map(|pages| (free, pages))) {
+            let is_free = |page: &usize| !free & run(pages) << page == 0;
+            let wanted = (0..CHUNK_PAGES).step_by(pages).find(is_free);
+            assert_eq!(first_run(free, pages), wanted, "{free:016b}, {pages} pages");
+        }
+    }
 }
