@@ -18,9 +18,12 @@ UNION ALL
 SELECT host, session, CAST(NULL AS INT), until_ns, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), 'open'
 FROM watermark WHERE NOT ended"""
 
-#: How long the segments of a host took from their last events to the store, at least.
-CLOCK = """SELECT host, min(stored_ns - until_ns) AS delay_ns FROM segment
-WHERE stored_ns IS NOT NULL AND until_ns IS NOT NULL GROUP BY host"""
+#: How long the segments of a session took from their last events to the store, at least.
+CLOCK = """SELECT host, session, min(stored_ns - until_ns) AS delay_ns FROM segment
+WHERE stored_ns > 0 AND until_ns > 0 GROUP BY host, session"""
+
+#: Of a lake whose segments were committed by an older version.
+NO_CLOCK = "SELECT '' AS host, 0L AS session, 0L AS delay_ns WHERE false"
 
 
 class Lake:
@@ -91,10 +94,9 @@ class Lake:
                 continue
             view.createOrReplaceTempView(name)
         self._spark.sql(MISSING).createOrReplaceTempView("missing")
-        if "segment" in names and {"stored_ns", "until_ns"} <= set(self._spark.table("segment").columns):
-            self._spark.sql(CLOCK).createOrReplaceTempView("clock")
-            names.append("clock")
-        return [*names, "missing"]
+        is_told = "segment" in names and "stored_ns" in self._spark.table("segment").columns
+        self._spark.sql(CLOCK if is_told else NO_CLOCK).createOrReplaceTempView("clock")
+        return [*names, "missing", "clock"]
 
     def verdict(self) -> str:
         """Returns in one line what is missing, after `register`."""

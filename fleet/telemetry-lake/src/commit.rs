@@ -9,7 +9,6 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use telemetry_decode::KnownRegistry;
 use telemetry_fleet::failpoint::failpoint;
 use telemetry_fleet::segment::SegmentName;
-use telemetry_fleet::store::Listed;
 use tokio::task::spawn_blocking;
 
 use crate::append;
@@ -21,7 +20,7 @@ use crate::lake::{
     Done, Format, Lake, LakeError, Plan, Result, TableState, json, registry_name, state_name, table_folder,
 };
 use crate::lease::Lease;
-use crate::planning;
+use crate::planning::{self, Stored};
 use crate::session::{Fetched, FetchedSegment, OfSession, Room, Taken};
 use crate::sides::{self, SegmentRow};
 use crate::state::SessionState;
@@ -92,10 +91,10 @@ pub async fn commit_next(lake: &Lake, lease: &Lease, how: How) -> Result<Option<
         }
         let shows_sensitive = how.shows_sensitive;
         let mut plan = Plan { batch: last + 1, shows_sensitive, ..Plan::default() };
-        for Listed { name, bytes, modified_ms } in segments {
+        for (name, Stored { bytes, at_ms }) in segments {
             plan.segments.push(name);
             plan.lengths.push(bytes);
-            plan.stored_ms.push(modified_ms);
+            plan.stored_ms.push(at_ms);
         }
         // Another committer may have written this plan. Then that is the one to follow.
         if lake.add_plan(&plan).await? {
@@ -111,6 +110,8 @@ struct Progress {
     /// Objects that are not written yet.
     waiting: Vec<(String, Vec<u8>)>,
     waiting_bytes: usize,
+    /// The lengths of objects that were there already.
+    found: HashMap<String, u64>,
     segments: Vec<SegmentRow>,
     states: Vec<SessionState>,
     /// By table.
@@ -179,8 +180,9 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
         progress.added.entry(name).or_default().push(added);
     }
     progress.write_all(lake, lease).await?;
+    progress.set_lengths();
     failpoint("files");
-    let tables = write_logs(lake, lease, plan.batch, &before, &catalog, progress.added).await?;
+    let tables = write_logs(lake, plan.batch, &before, &catalog, progress.added).await?;
     append::write_checkpoints(lake, lease, &before, &tables, how.checkpoint).await?;
     let registries = catalog.registries().iter().map(|known| format!("{:016x}", known.fingerprint)).collect();
     failpoint("done");
@@ -286,24 +288,43 @@ impl Progress {
         }
     }
 
-    /// Writes all objects that wait. A process that took over may have deleted files meanwhile,
-    /// which must not come back.
+    /// Writes all objects that wait. A process that took over may have deleted files meanwhile. The
+    /// lease is renewed, so that this one seldom brings them back.
     async fn write_all(&mut self, lake: &Lake, lease: &Lease) -> Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
         lease.renew(&lake.store).await?;
         self.waiting_bytes = 0;
         let writes = std::mem::take(&mut self.waiting).into_iter().map(async |(name, bytes)| {
-            lake.store.create(&name, bytes).await?;
+            let is_new = lake.store.create(&name, bytes).await?;
             failpoint("file");
-            Ok::<_, LakeError>(())
+            let found = if is_new { None } else { lake.store.get(&name).await? };
+            Ok::<_, LakeError>(found.map(|found| (name, found.len() as u64)))
         });
-        stream::iter(writes).buffer_unordered(AT_ONCE).try_collect().await
+        let mut written = pin!(stream::iter(writes).buffer_unordered(AT_ONCE));
+        while let Some(found) = written.try_next().await? {
+            self.found.extend(found);
+        }
+        Ok(())
+    }
+
+    /// Sets the lengths of files that an earlier try wrote. Another version of this program may
+    /// have written them, with other columns.
+    fn set_lengths(&mut self) {
+        for (table, files) in &mut self.added {
+            for file in files {
+                if let Some(len) = self.found.get(&format!("{}/{}", table_folder(table), file.path)) {
+                    file.bytes = *len;
+                }
+            }
+        }
     }
 }
 
 /// Writes a version of each table that is new, has other columns, or has files. Returns all tables.
 async fn write_logs(
     lake: &Lake,
-    lease: &Lease,
     batch: u64,
     before: &Done,
     catalog: &Catalog,
@@ -326,7 +347,6 @@ async fn write_logs(
         if files.is_empty() && !is_changed {
             continue;
         }
-        lease.renew(&lake.store).await?;
         let mut version = 0;
         if lake.settings.format == Format::Delta {
             let change = Change { added: files, operation: "WRITE", changes_rows: true, ..Change::default() };

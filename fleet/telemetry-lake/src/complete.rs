@@ -20,12 +20,13 @@ pub struct Completeness {
     pub until_ns: Option<i64>,
     /// Events of these sessions, at any time, that no stream was to have.
     pub excluded: u64,
-    /// Hosts whose clocks are ahead of the store's, by at least this number of nanoseconds.
+    /// Hosts whose clocks were ahead of the store's during one of these sessions, by at least this
+    /// number of nanoseconds.
     pub ahead: BTreeMap<String, i64>,
 }
 
-/// Clocks that differ by less, in nanoseconds, are not told. Some stores round times to seconds.
-const AHEAD_NS: i64 = 1_000_000_000;
+/// S3 cuts times to seconds, in nanoseconds.
+const CUT_NS: i64 = 1_000_000_000;
 
 /// Asks the lake what is missing between two times, in nanoseconds since 1970.
 ///
@@ -47,7 +48,8 @@ pub async fn complete(lake: &Lake, host: Option<&str>, times: std::ops::Range<i6
         }
         all.sessions += 1;
         all.excluded += state.lanes.iter().map(|lane| lane.not_given().excluded).sum::<u64>();
-        if let Some(ahead) = state.delay_ns.map(i64::saturating_neg).filter(|ahead| *ahead > AHEAD_NS) {
+        let ahead = state.delay_ns.map(|delay| delay.saturating_neg().saturating_sub(CUT_NS));
+        if let Some(ahead) = ahead.filter(|ahead| *ahead > 0) {
             let most = all.ahead.entry(state.host.clone()).or_default();
             *most = ahead.max(*most);
         }

@@ -112,7 +112,7 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
         state.is_deleted = true;
         state.batch = batch;
         (state.program, state.facts) = (None, String::new());
-        state.threads.clear();
+        (state.delay_ns, state.threads) = (None, BTreeMap::new());
         lease.renew(&lake.store).await?;
         lake.add_state(state).await?;
     }

@@ -198,7 +198,9 @@ fn main() -> ExitCode {
         Err(error) => Err(LakeError::Other(format!("cannot wait for the network: {error}"))),
     };
     ended.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
+        // In one write: several committers may have one log.
+        let line = format!("error: {error}\n");
+        eprint!("{line}");
         ExitCode::from(2)
     })
 }
@@ -276,7 +278,7 @@ impl Command {
                 }
                 for (host, ahead) in &found.ahead {
                     let seconds = *ahead as f64 / 1e9;
-                    println!("the clock of {host} is at least {seconds:.1} s ahead of the store's");
+                    println!("the clock of {host} was at least {seconds:.1} s ahead of the store's");
                 }
                 println!("{}", found.verdict());
                 Ok(ExitCode::from(u8::from(!found.is_complete())))

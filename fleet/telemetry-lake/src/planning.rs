@@ -5,7 +5,6 @@ use std::pin::pin;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use telemetry_fleet::segment::SegmentName;
-use telemetry_fleet::store::Listed;
 
 use crate::delta::now_ms;
 use crate::lake::{Lake, Result, number};
@@ -20,11 +19,20 @@ const SLACK_MS: i64 = 86_400_000;
 /// that begin in one batch and end in another are not paired.
 pub(crate) const MAX_BYTES: u64 = 256 << 20;
 
+/// A segment in the store.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stored {
+    /// Its length.
+    pub(crate) bytes: u64,
+    /// When the store got it, by its clock, in milliseconds since 1970.
+    pub(crate) at_ms: i64,
+}
+
 /// The segments in the store.
 #[derive(Debug, Default)]
 pub(crate) struct Segments {
     /// In no plan, by name.
-    pub(crate) new: BTreeMap<String, Listed>,
+    pub(crate) new: BTreeMap<String, Stored>,
     /// In a plan.
     pub(crate) planned: Vec<String>,
 }
@@ -43,7 +51,8 @@ pub(crate) async fn segments(lake: &Lake, last: u64) -> Result<Segments> {
     if oldest > now_ms() as i64 {
         oldest = 0;
     }
-    segments.new.extend(listed.into_iter().map(|listed| (listed.name.clone(), listed)));
+    let stored = |bytes, at_ms| Stored { bytes, at_ms };
+    segments.new.extend(listed.into_iter().map(|of| (of.name, stored(of.bytes, of.modified_ms))));
     let mut plans = lake.store.listed("batches").await?;
     plans.retain(|plan| plan.modified_ms.saturating_add(SLACK_MS) >= oldest);
     let batches = plans.iter().filter_map(|plan| number(&plan.name)).filter(|batch| *batch <= last);
@@ -57,20 +66,20 @@ pub(crate) async fn segments(lake: &Lake, last: u64) -> Result<Segments> {
 
 /// Chooses segments for a batch: at most this many, and of each session no more than a batch may
 /// have.
-pub(crate) fn choose(new: BTreeMap<String, Listed>, most: usize) -> Vec<Listed> {
+pub(crate) fn choose(new: BTreeMap<String, Stored>, most: usize) -> Vec<(String, Stored)> {
     // The bytes of each session; `None` if no more fit.
     let mut sessions = BTreeMap::<_, Option<u64>>::new();
-    let fits = |listed: Listed| {
-        let (name, bytes) = (listed.name.parse::<SegmentName>().ok()?, listed.bytes);
+    let fits = |(text, stored): (String, Stored)| {
+        let (name, bytes) = (text.parse::<SegmentName>().ok()?, stored.bytes);
         let sum = sessions.entry((name.host, name.session)).or_insert(Some(0));
         // One alone is always taken. After one that does not fit, none is, so they stay in order.
         *sum = sum
             .map(|sum| (sum, sum.saturating_add(bytes)))
             .filter(|(sum, with)| *sum == 0 || *with <= MAX_BYTES)
             .map(|(_, with)| with);
-        sum.is_some().then_some(listed)
+        sum.is_some().then_some((text, stored))
     };
-    new.into_values().filter_map(fits).take(most).collect()
+    new.into_iter().filter_map(fits).take(most).collect()
 }
 
 #[cfg(test)]
@@ -83,13 +92,12 @@ mod tests {
             SegmentName { host: "h7".parse().unwrap(), session, start_ns, intervals: 1 }.to_string()
         };
         let check = |parts: &[(u64, u64, u64)], most: usize, wanted: &[(u64, u64)]| {
-            let listed = |(session, part, mib): &(u64, u64, u64)| {
-                let name = name(*session, *part);
-                (name.clone(), Listed { name, bytes: mib << 20, modified_ms: 0 })
+            let stored = |(session, part, mib): &(u64, u64, u64)| {
+                (name(*session, *part), Stored { bytes: mib << 20, at_ms: 0 })
             };
-            let new = parts.iter().map(listed).collect();
+            let new = parts.iter().map(stored).collect();
             let wanted: Vec<_> = wanted.iter().map(|(session, part)| name(*session, *part)).collect();
-            let chosen = choose(new, most).into_iter().map(|listed| listed.name);
+            let chosen = choose(new, most).into_iter().map(|(name, _)| name);
             assert_eq!(chosen.collect::<Vec<_>>(), wanted);
         };
         check(&[(1, 1, 8), (1, 2, 8), (2, 1, 8)], 9, &[(1, 1), (1, 2), (2, 1)]);

@@ -149,9 +149,9 @@ const ADDED: [(&str, &str, &[SideColumn]); 5] = [
             NAME,
             ("bytes", I64, "its length"),
             ("error?", Utf8, "why it could not be read"),
-            ("from_ns?", I64, "its first event, by the clock of the host; none in old rows"),
-            ("until_ns?", I64, "its last event, by the clock of the host; none in old rows"),
-            ("stored_ns?", I64, "when the store got it, by the store's clock; none in old rows"),
+            ("from_ns?", I64, "its first event, by the clock of the host, if that is known"),
+            ("until_ns?", I64, "its last event, by the clock of the host, if that is known"),
+            ("stored_ns?", I64, "when the store got it, by the store's clock, if that is known"),
         ],
     ),
     (

@@ -218,3 +218,25 @@ fn a_deletion_leaves_new_files_of_other_programs_alone() {
     stay.iter().for_each(|path| fs::remove_file(path).unwrap());
     lake.check(&wanted);
 }
+
+/// An earlier version of this program may have begun a batch, with other columns.
+#[cfg(feature = "failpoints")]
+#[test]
+fn files_that_are_there_have_their_own_lengths() {
+    let lake = TestLake::new(Format::Delta);
+    lake.ship("h1", &make(&registry(), &Plan { events: 400, ..Plan::default() }).stream);
+    let mut command = lake.command(&["commit"]);
+    assert_eq!(command.env("FAILPOINT", "files").output().unwrap().status.code(), None);
+    let file = |table: &str| lake.path().join("tables").join(table).join("0000000001.parquet");
+    fs::copy(file("thread"), file("segment")).unwrap();
+    lake.commit();
+    let mut checked = 0;
+    for table in lake.tables() {
+        for added in actions(&lake, &table, "add") {
+            let path = lake.path().join("tables").join(&table).join(added["path"].as_str().unwrap());
+            assert_eq!(added["size"], fs::metadata(&path).unwrap().len(), "{}", path.display());
+            checked += 1;
+        }
+    }
+    assert!(checked > 10, "{checked}");
+}

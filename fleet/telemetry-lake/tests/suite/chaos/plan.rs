@@ -53,6 +53,15 @@ pub(crate) enum StoreKind {
 /// A point and its time, at which a process that is started ends.
 pub(crate) type Point = Option<String>;
 
+/// What a command that changes tables meets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Beside {
+    /// Committers that run, or that left a batch. Then it seldom comes far.
+    Committers,
+    /// Tables in which everything is committed.
+    Nothing,
+}
+
 /// Something that happens.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
@@ -80,12 +89,12 @@ pub(crate) enum Step {
     Access { host: usize, is_good: bool },
     /// One or two committers start, beside those that run.
     Commit { points: Vec<Point> },
-    /// Files of tables are joined, beside committers that run.
-    Compact { point: Point },
+    /// Files of tables are joined.
+    Compact { point: Point, beside: Beside },
     /// The store gets further segments of [`GONE`].
     OfGone,
-    /// Rows and segments of [`GONE`] are deleted, beside committers that run.
-    Delete { point: Point },
+    /// Rows and segments of [`GONE`] are deleted.
+    Delete { point: Point, beside: Beside },
     /// Segments of days before those of the other hosts are deleted.
     Vacuum,
     /// From now on, one request in this number fails; 0 is none.
@@ -163,14 +172,20 @@ fn step(random: &mut Random, form: Form) -> Step {
             Step::Disk { whose, is_full: random.below(3) > 0 }
         }
         19 => Step::OfGone,
-        20 => Step::Delete { point: point(random, &DELETION) },
+        20 => Step::Delete { point: point(random, &DELETION), beside: beside(random) },
         21 => Step::Vacuum,
-        22 if form.format.word() == "delta" => Step::Compact { point: point(random, &kills::POINTS) },
+        22 if form.format.word() == "delta" => {
+            Step::Compact { point: point(random, &kills::POINTS), beside: beside(random) }
+        }
         _ => {
             let count = 1 + random.below(2);
             Step::Commit { points: (0..count).map(|_| point(random, &kills::POINTS)).collect() }
         }
     }
+}
+
+fn beside(random: &mut Random) -> Beside {
+    [Beside::Committers, Beside::Nothing][random.below(2) as usize]
 }
 
 fn program(random: &mut Random, host: usize) -> Program {

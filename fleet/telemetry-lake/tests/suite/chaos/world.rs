@@ -13,6 +13,7 @@ use telemetry_fleet::segment::SegmentName;
 
 use crate::authority::{Authority, Validity, own_address};
 use crate::chaos::disks::Disks;
+use crate::chaos::end::COMMITTERS;
 use crate::chaos::gone::{Gone, cut};
 use crate::chaos::hosts::{Host, Recorded, Started};
 use crate::chaos::plan::{COLLECTORS, GONE, HOSTS, Point, Program, Schedule, Step};
@@ -113,11 +114,11 @@ impl World {
                 let segments = self.gone.next(self.lake.form);
                 self.put_all(&segments);
             }
-            Step::Delete { point } => self.start_committer("delete", point),
+            Step::Delete { point, beside } => self.start_beside(*beside, "delete", point),
             Step::Vacuum => self.start_committer("vacuum", &None),
             Step::Access { host, is_good } => self.give_access(*host, *is_good),
             Step::Commit { points } => points.iter().for_each(|point| self.start_committer("commit", point)),
-            Step::Compact { point } => self.start_committer("compact", point),
+            Step::Compact { point, beside } => self.start_beside(*beside, "compact", point),
             Step::Faults { one_in } => self.store.set_faults(*one_in, self.seed + number as u64),
             Step::Audit => self.audit(),
         }
@@ -204,7 +205,7 @@ impl World {
         command
     }
 
-    fn start_committer(&mut self, what: &str, point: &Point) {
+    pub(super) fn start_committer(&mut self, what: &str, point: &Point) {
         let mut command = self.lake_command(what);
         match what {
             "commit" => command.args(["--lease=0", "--max-segments=6", "--checkpoint=1"]),
@@ -213,13 +214,13 @@ impl World {
             "vacuum" => command.arg(format!("--older-than={}", Gone::days_ago())),
             _ => command.arg("--lease=0"),
         };
-        let log = self.file("committers.log");
+        let log = self.file(COMMITTERS);
         self.committers.push(Process::start(&mut command, point.as_ref(), &log));
     }
 
     /// Runs a command to its end.
     pub(super) fn run(&self, command: &mut Command) -> Option<i32> {
-        Process::start(command, None, &self.file("committers.log")).wait("a command")
+        Process::start(command, None, &self.file(COMMITTERS)).wait("a command")
     }
 
     pub(super) fn record_file(&mut self, host: usize, cut: Option<u64>) {
