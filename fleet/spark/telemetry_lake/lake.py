@@ -13,6 +13,12 @@ LATEST = """SELECT {columns} FROM all_{table} JOIN (
   SELECT host, session, max(batch) AS batch FROM all_session GROUP BY host, session
 ) USING (host, session, batch)"""
 
+#: Columns of tables without files: nothing was lost, or no segment was committed.
+EMPTY = {
+    "loss": "'' AS host, 0L AS session, 0 AS lane, 0L AS from_ns, 0L AS until_ns, 0L AS events, '' AS why",
+    "watermark": "'' AS host, 0L AS session, 0L AS until_ns, true AS ended",
+}
+
 MISSING = """SELECT host, session, lane, from_ns, until_ns, events, why FROM loss
 UNION ALL
 SELECT host, session, CAST(NULL AS INT), until_ns, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), 'open'
@@ -86,10 +92,8 @@ class Lake:
             if name in names:
                 columns = ", ".join(self._spark.table(f"all_{name}").columns)
                 view = self._spark.sql(LATEST.format(table=name, columns=columns))
-            elif name == "loss":
-                # Nothing was lost, so there is no file.
-                columns = "'' AS host, 0L AS session, 0 AS lane, 0L AS from_ns, 0L AS until_ns, 0L AS events, '' AS why"
-                view = self._spark.sql(f"SELECT {columns} WHERE false")
+            elif name in EMPTY:
+                view = self._spark.sql(f"SELECT {EMPTY[name]} WHERE false")
             else:
                 continue
             view.createOrReplaceTempView(name)
@@ -99,7 +103,9 @@ class Lake:
         return [*names, "missing", "clock"]
 
     def verdict(self) -> str:
-        """Returns in one line what is missing, after `register`."""
+        """Returns in one line what is missing in the whole lake, after `register`.
+
+        `telemetry-lake complete` also takes hosts and times, and names the hosts."""
         rows = self._spark.sql(
             "SELECT why, sum(events) AS events, min(from_ns) AS from_ns FROM missing GROUP BY why ORDER BY why"
         ).collect()
