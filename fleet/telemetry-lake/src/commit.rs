@@ -17,7 +17,8 @@ use crate::convert::NewFile;
 use crate::delete::{Rewrite, rewrite};
 use crate::delta::{self, APP, Added, Change};
 use crate::lake::{
-    Done, Format, Lake, LakeError, Plan, Result, TableState, json, registry_name, state_name, table_folder,
+    AT_ONCE, Done, Format, Lake, LakeError, Plan, Result, TableState, json, registry_name, state_name,
+    table_folder,
 };
 use crate::lease::Lease;
 use crate::planning::{self, Stored};
@@ -51,9 +52,6 @@ pub struct Committed {
     /// Segments that could not be read, and why.
     pub unreadable: Vec<(String, String)>,
 }
-
-/// Requests to the store at the same time. Syncs of a file system that come together are one.
-const AT_ONCE: usize = 64;
 
 /// The most bytes of files that wait to be written together.
 const MAX_WAITING: usize = 64 << 20;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use telemetry_format::Calendar;
 
 use crate::lake::{Lake, Result};
-use crate::state::{Missing, SessionState, Why};
+use crate::missing::{Missing, Why};
+use crate::state::SessionState;
 
 /// What is missing in the hosts and times that a query touches.
 #[derive(Debug)]

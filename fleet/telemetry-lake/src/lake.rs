@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
 
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use telemetry_fleet::store::{Store, StoreError};
@@ -11,6 +12,9 @@ use telemetry_fleet::store::{Store, StoreError};
 use crate::layout::Layout;
 use crate::selector::Selector;
 use crate::state::SessionState;
+
+/// Requests to the store at the same time. Syncs of a file system that come together are one.
+pub(crate) const AT_ONCE: usize = 64;
 
 /// A store with segments and tables.
 #[derive(Debug)]
@@ -262,11 +266,8 @@ impl Lake {
                 latest.insert(session.to_owned(), name);
             }
         }
-        let mut states = Vec::new();
-        for name in latest.values() {
-            states.extend(self.read(name).await?);
-        }
-        Ok(states)
+        let states = stream::iter(latest.values()).map(|name| self.read(name)).buffered(AT_ONCE);
+        states.try_filter_map(async |state| Ok(state)).try_collect().await
     }
 
     async fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {

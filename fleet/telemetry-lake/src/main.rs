@@ -10,6 +10,7 @@ use telemetry_lake::commit::{How, commit_next};
 use telemetry_lake::complete::{complete, time_text};
 use telemetry_lake::convert::day_text;
 use telemetry_lake::delete::{compact, delete, vacuum};
+use telemetry_lake::hosts::hosts;
 use telemetry_lake::lake::{Format, Lake, LakeError};
 use telemetry_lake::lease::Lease;
 use telemetry_lake::selector::Selector;
@@ -88,6 +89,13 @@ enum Command {
 
         #[command(flatten)]
         chosen: Chosen,
+    },
+    /// Show up to when everything of each host is there, and when its last segment arrived
+    #[command(after_help = help(STORE, "  telemetry-lake hosts s3://telemetry/prod"))]
+    Hosts {
+        /// Store: file:///DIR or s3://BUCKET/PREFIX
+        #[arg(value_name = "URL")]
+        url: String,
     },
     /// Write the segments of a host and a time to standard output, as one stream
     #[command(after_help = help(
@@ -245,6 +253,15 @@ impl Command {
                 let files = compact(&lake, &lease).await?;
                 lease.give_back(&lake.store).await?;
                 println!("{files} files are no longer needed");
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Hosts { url } => {
+                println!("host\tsessions\topen\tcomplete to\tlast arrival");
+                for (host, of) in hosts(&Lake::open(&url).await?).await? {
+                    let (sessions, open, until) = (of.sessions, of.open, time_text(of.until_ns));
+                    let arrived = of.arrived_ns.map_or_else(|| "-".to_owned(), time_text);
+                    println!("{host}\t{sessions}\t{open}\t{until}\t{arrived}");
+                }
                 Ok(ExitCode::SUCCESS)
             }
             Command::Stream { url, chosen } => {

@@ -7,10 +7,7 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use telemetry_fleet::segment::SegmentName;
 
 use crate::delta::now_ms;
-use crate::lake::{Lake, Result, number};
-
-/// Plans that are read at the same time.
-const AT_ONCE: usize = 64;
+use crate::lake::{AT_ONCE, Lake, Result, number};
 
 /// A plan that is older than a segment by more than this does not have it.
 const SLACK_MS: i64 = 86_400_000;

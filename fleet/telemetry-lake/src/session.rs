@@ -91,6 +91,7 @@ impl Fetched {
                 let time = clock.as_ref().and_then(|clock| times(bytes, clock));
                 let delay_ns = time.zip(*stored_ns).map(|(time, stored_ns)| stored_ns.saturating_sub(time.1));
                 state.delay_ns = state.delay_ns.into_iter().chain(delay_ns).min();
+                state.arrived_ns = state.arrived_ns.max(*stored_ns);
                 rows.push(SegmentRow {
                     name: name.clone(),
                     host: state.host.clone(),

@@ -7,6 +7,7 @@ use telemetry_decode::accounts::Step;
 use telemetry_format::Loss;
 
 use crate::marks::Marks;
+use crate::missing::{Missing, Why};
 
 /// A session of a host, as far as its segments are committed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -39,6 +40,9 @@ pub struct SessionState {
     /// host's clock is ahead.
     #[serde(default)]
     pub delay_ns: Option<i64>,
+    /// When the store got the latest segment, by its clock, in nanoseconds since 1970.
+    #[serde(default)]
+    pub arrived_ns: Option<i64>,
     /// In the order in which they were found. The index is the number of the lane.
     pub lanes: Vec<LaneState>,
 }
@@ -98,52 +102,6 @@ pub struct Range {
     pub from_ns: i64,
     /// The time of the last event.
     pub until_ns: i64,
-}
-
-/// Events that are not rows, or that no stream ever had.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
-    /// The number of the lane; `None` at the ends of lanes that are not known.
-    pub lane: Option<usize>,
-    /// When the first of them can have happened, in nanoseconds since 1970.
-    pub from_ns: i64,
-    /// When the last of them can have happened.
-    pub until_ns: i64,
-    /// How many; `None` if that is not known.
-    pub events: Option<u64>,
-    /// Why.
-    pub why: Why,
-}
-
-/// Why events are missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Why {
-    /// Their program had no memory for them.
-    Pool,
-    /// They interrupted an emission of their lane.
-    Reentrant,
-    /// Their program's sink did not take them.
-    Sink,
-    /// Their shipper had no space for them, and shed them.
-    Shed,
-    /// They are recorded, but in no segment that was committed: on the way, damaged, or gone.
-    Hole,
-    /// The session has not ended, and nothing is known from here on.
-    Open,
-}
-
-impl Why {
-    /// Returns the word in tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Why::Pool => "pool",
-            Why::Reentrant => "reentrant",
-            Why::Sink => "sink",
-            Why::Shed => "shed",
-            Why::Hole => "hole",
-            Why::Open => "open",
-        }
-    }
 }
 
 impl SessionState {

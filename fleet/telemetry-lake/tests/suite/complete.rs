@@ -63,6 +63,31 @@ fn losses_and_holes_are_told() {
     assert!(said.stdout.ends_with("; nothing is missing before\n"), "{}", said.stdout);
 }
 
+#[test]
+fn hosts_have_a_watermark_each() {
+    let lake = TestLake::new(Format::Delta);
+    let plan = Plan { events: 400, sessions: 2, ..Plan::default() };
+    for (host, end) in [("h1", true), ("h2", false)] {
+        for segment in lake.ship(host, &make(&registry(), &Plan { end, ..plan.clone() }).stream) {
+            let file = std::fs::File::options().write(true).open(segment).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_800_000_000)).unwrap();
+        }
+    }
+    lake.commit();
+    let told = lake.succeed(&["hosts"]);
+    let lines: Vec<Vec<_>> = told.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(lines[0], ["host", "sessions", "open", "complete to", "last arrival"]);
+    let [_, one, two] = &lines[..] else { panic!("{told}") };
+    assert_eq!((one[0], one[1], one[2], one[4]), ("h1", "2", "0", "2027-01-15T08:00:00.000Z"));
+    assert_eq!((two[0], two[1], two[2], two[4]), ("h2", "2", "2", one[4]));
+    // A session that has ended is complete to its end, and an open one to its last sync.
+    let open = lake.run(&["complete", "--host", "h2"]).stdout;
+    assert!(open.contains(&format!("complete to {}", two[3])), "{open}{told}");
+    assert!(one[3].starts_with("2023-11-14T"), "{told}");
+    lake.succeed(&["delete", "--host", "h1"]);
+    assert_eq!(lake.succeed(&["hosts"]).lines().count(), 2);
+}
+
 /// The store has a clock of its own, and times of hosts stay as they are.
 #[test]
 fn clocks_that_are_ahead_are_told() {
