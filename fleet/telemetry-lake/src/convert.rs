@@ -79,7 +79,8 @@ pub fn convert(
         catalog.add(known);
     }
     let host = catalog.layout().has_host_in_rows().then(|| rows::host(&state.host));
-    let mut of_spans = File::new(catalog::of_spans(catalog.layout()), host.clone());
+    let mut of_spans =
+        SpanFiles { layout: catalog.layout(), host: host.clone(), day: 0, files: BTreeMap::new() };
     let hidden = if shows_sensitive { Hidden::default() } else { Hidden::of(events.registries()) };
     let (days, places) = (BTreeMap::new(), HashMap::new());
     let mut parts = Parts { catalog, hidden, host, days, places, day: 0..0 };
@@ -88,9 +89,8 @@ pub fn convert(
     if !shows_sensitive {
         spans.hide_sensitive();
     }
-    let mut first_ns = None;
     loop {
-        let batch = {
+        {
             let Some(event) = events.next().map_err(ConvertError::of)? else { break };
             // Segments are of one session. Another one would be in the wrong place.
             let Some(n) = event.position().filter(|_| event.session().id == state.session) else { continue };
@@ -99,25 +99,23 @@ pub fn convert(
             if !state.lanes[lane].take(n, ns) {
                 continue;
             }
-            first_ns.get_or_insert(ns);
             parts.push(&event, lane, ns)?;
-            spans.push(&event)
-        };
+            of_spans.begin(ns.div_euclid(DAY_NS), &mut spans)?;
+            spans.push(&event).map_or(Ok(()), |batch| of_spans.push(batch))?;
+        }
         // Damage is found before the first event after it.
         if events.damages() != damages {
             damages = events.damages();
             spans.set_gaps(&events.gaps());
         }
-        batch.map_or(Ok(()), |batch| of_spans.push(batch, None, &[]))?;
     }
     spans.set_gaps(&events.gaps());
     while let Some(batch) = spans.finish() {
-        of_spans.push(batch, None, &[])?;
+        of_spans.push(batch)?;
     }
     let mut files = parts.finish()?;
-    if of_spans.rows > 0 {
-        // Spans begin on any day, so all of them are on that of the first event.
-        files.push(of_spans.finish(first_ns.unwrap_or_default().div_euclid(DAY_NS))?);
+    for (day, file) in of_spans.files {
+        files.push(file.finish(day)?);
     }
     note(&headers, &events, state);
     state.is_deleted &= files.is_empty();
@@ -290,6 +288,33 @@ struct File {
 }
 
 const DAY_NS: i64 = 86_400_000_000_000;
+
+/// The spans of each day since 1970. A span is on the day of its end, or without one, on the last
+/// day.
+struct SpanFiles {
+    layout: Layout,
+    host: Option<Arc<Runs>>,
+    day: i64,
+    files: BTreeMap<i64, File>,
+}
+
+impl SpanFiles {
+    /// Begins a day, unless it is the same. All spans so far are of the day before.
+    fn begin(&mut self, day: i64, spans: &mut Spans) -> Result<(), ConvertError> {
+        if day != self.day {
+            while let Some(batch) = spans.take() {
+                self.push(batch)?;
+            }
+            self.day = day;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, batch: Batch) -> Result<(), ConvertError> {
+        let new = || File::new(catalog::of_spans(self.layout), self.host.clone());
+        self.files.entry(self.day).or_insert_with(new).push(batch, None, &[])
+    }
+}
 
 impl Parts<'_> {
     fn push(&mut self, event: &Event<'_>, lane: usize, ns: i64) -> Result<(), ConvertError> {

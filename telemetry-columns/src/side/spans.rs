@@ -76,10 +76,15 @@ impl Spans {
         batch
     }
 
+    /// Returns a batch of the spans that have ended since the last batch; `None` if there are none.
+    pub fn take(&mut self) -> Option<Batch> {
+        self.add().or_else(|| self.rows.finish())
+    }
+
     /// Returns the next of the last batches, after all events; `None` at the end.
     pub fn finish(&mut self) -> Option<Batch> {
         self.pairing.finish(|found| self.waiting.push_back(found));
-        self.add().or_else(|| self.rows.finish())
+        self.take()
     }
 
     /// Makes rows of pairs, until a batch is complete.

@@ -44,6 +44,51 @@ pub(crate) fn stream(session: u64, text: &str, events: &[(u16, &[Value<'_>])]) -
     writer.finish().unwrap()
 }
 
+/// A second type of event, and a span from the first to it.
+const TURN: &str = r#"
+[[event]]
+name = "Tock"
+code = 2
+kind = "Work"
+doc = "A tock"
+
+[[span]]
+name = "Turn"
+begin = "Tick"
+end = "Tock"
+doc = "A turn"
+"#;
+
+/// Rows of spans do not say on which day they are.
+#[test]
+fn spans_are_on_the_day_of_their_end() {
+    let text = format!("{V1}{TURN}");
+    let registry = telemetry_schema::parse_embedded(&text);
+    let registry = registry.unwrap_or_else(|invalid| panic!("{}", invalid.render("app", &text)));
+    let (day, numbers) = (86_400_000_000_000, [Value::Unsigned(7), Value::Unsigned(8)]);
+    let mut writer = Writer::new(Vec::new());
+    let mut facts = Facts::default();
+    facts.set("clock", "os");
+    // It begins at noon.
+    let noon = START / day * day + day / 2;
+    writer.session(1, &facts, 0, noon).unwrap();
+    let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };
+    for (hour, code) in [(1, 1), (2, 2), (11, 1), (13, 2), (14, 1), (15, 2), (40, 1)] {
+        let values = if code == 1 { &numbers[..] } else { &[] };
+        writer.event(lane, code, hour * day / 24, values).unwrap();
+    }
+    writer.end(1, 2 * day).unwrap();
+    let stream = writer.finish().unwrap();
+    for form in FORMS {
+        let lake = TestLake::new(form);
+        lake.ship("h1", &stream);
+        lake.commit();
+        let mut days: Vec<_> = lake.rows("span").into_iter().map(|row| row["day"].clone()).collect();
+        days.sort();
+        assert_eq!(days, ["2023-11-14", "2023-11-15", "2023-11-15", "2023-11-16"], "{form:?}");
+    }
+}
+
 /// The values of a column in the order of sessions, and "null" where it has none.
 fn values(lake: &TestLake, table: &str, column: &str) -> Vec<String> {
     let mut rows = lake.rows(table);
