@@ -22,15 +22,12 @@ fn count(point: &str, which: usize) {
     POINTS.lock().unwrap().entry(name).or_default()[which] += 1;
 }
 
-/// Says at which points processes ended, and which points none of them reached.
-pub(crate) fn points() -> String {
+/// Says at which points processes ended. Returns the points that none of them reached in time.
+pub(crate) fn tell_points() -> Vec<String> {
     let points = POINTS.lock().unwrap();
     let of = |(name, [armed, hit]): (&String, &[u64; 2])| format!("{name} {hit} of {armed}");
-    let never = points.iter().filter(|(_, [_, hit])| *hit == 0).map(|(name, _)| &**name);
-    let never = never.collect::<Vec<_>>().join(", ");
-    let text = points.iter().map(of).collect::<Vec<_>>().join(", ");
-    let never = if never.is_empty() { "none".to_owned() } else { never };
-    format!("ended at points: {text}; points that no process reached in time: {never}")
+    println!("ended at points: {}", points.iter().map(of).collect::<Vec<_>>().join(", "));
+    points.iter().filter(|(_, [_, hit])| *hit == 0).map(|(name, _)| name.clone()).collect()
 }
 
 /// A process that is killed when dropped, and the point at which it is to end.
