@@ -49,6 +49,16 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
+/// The packages in `fleet` have hundreds of dependencies. The command starts their programs, and
+/// has none of them.
+#[test]
+fn the_workspace_has_no_crate_of_the_fleet() {
+    let lock = read("Cargo.lock");
+    for name in ["telemetry-fleet", "telemetry-lake", "object_store", "reqwest", "rustls", "ring"] {
+        assert!(!lock.contains(&format!("name = \"{name}\"\n")), "Cargo.lock has {name}");
+    }
+}
+
 #[test]
 fn every_member_is_listed() {
     let manifest = read("Cargo.toml");
