@@ -25,16 +25,14 @@ pub(crate) fn give(map: &AtomicU16, page: usize, pages: usize) {
     map.fetch_and(!(run(pages) << page), Ordering::Release);
 }
 
-/// Returns the index of the first run of set bits that is aligned to its length, a power of two.
+/// Returns the index of the first run of set bits that is aligned to its length: 1, 4 or 16.
+#[inline(always)]
 fn first_run(free: u16, pages: usize) -> Option<usize> {
-    // A bit stays set where a run begins: first one of two bits, then one of four, and so on.
-    let (mut begins, mut len) = (free, 1);
-    while len < pages {
-        begins &= begins >> len;
-        len *= 2;
+    if pages == CHUNK_PAGES {
+        return (free == u16::MAX).then_some(0);
     }
-    // Every `pages`-th bit.
-    begins &= u16::MAX / run(pages);
+    // A bit stays set where a run begins.
+    let begins = if pages == 1 { free } else { free & free >> 1 & free >> 2 & free >> 3 & 0x1111 };
     (begins != 0).then(|| begins.trailing_zeros() as usize)
 }
 
