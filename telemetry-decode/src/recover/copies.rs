@@ -76,10 +76,6 @@ pub(super) fn join(
     }
     // Checked copies come before others, and longer ones before shorter.
     loaded.sort_by_key(|part| (part.is_live, Reverse(part.bytes.len()), part.at));
-    if loaded.iter().any(|part| part.header.codec != 0) {
-        // Bytes of compressed parts are not ranges of the same bytes.
-        return Ok(loaded.into_iter().map(|part| alone(part, decoder, wants_last)).collect());
-    }
     if let Some(first) = loaded.first().map(|part| part.header.base_ticks) {
         loaded.retain(|part| {
             let fits = part.header.base_ticks == first;
@@ -88,6 +84,10 @@ pub(super) fn join(
             }
             fits
         });
+    }
+    if loaded.iter().any(|part| part.header.codec != 0) {
+        // Bytes of compressed parts are not ranges of the same bytes.
+        return Ok(loaded.into_iter().map(|part| alone(part, decoder, wants_last)).collect());
     }
     let mut wholes = Vec::new();
     if let Some(anchor) = loaded.iter().position(|part| part.header.offset == 0) {
