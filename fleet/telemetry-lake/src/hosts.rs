@@ -13,7 +13,7 @@ pub struct OfHost {
     /// The number of those that have not ended.
     pub open: usize,
     /// Up to when everything of the host is there, or is known to be missing, in nanoseconds since
-    /// 1970: the earliest such time of its open sessions, or else the latest end.
+    /// 1970. It is the earliest such time of its open sessions, or else the latest end.
     pub until_ns: i64,
     /// When the store got its latest segment, by the store's clock, in nanoseconds since 1970.
     /// `None` if an older version committed all segments.
