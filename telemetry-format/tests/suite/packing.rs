@@ -249,3 +249,19 @@ fn the_length_of_a_number_is_known_before_it_is_written() {
         }
     }
 }
+
+/// Every first number, and second ones at the limits between lengths.
+#[test]
+fn short_pairs() {
+    let (mut expected, mut found) = (Vec::new(), Vec::new());
+    for second in [0, 0x7f, 0x80, 0x3fff, 0x4000, 0x1f_ffff, 0x20_0000, 0xfff_ffff, 0x1000_0000, u64::MAX] {
+        for first in 0..=u16::MAX {
+            expected.clear();
+            found.clear();
+            put::unsigned(put::unsigned(&mut expected, first.into()), second);
+            let is_short = put::short_pair(&mut found, first, second).is_some();
+            assert_eq!(is_short, second < 1 << 28, "{first} {second}");
+            assert!(!is_short || found == expected, "{first} {second}");
+        }
+    }
+}
