@@ -10,6 +10,7 @@ mod mistakes;
 mod naming;
 mod page;
 mod rendering;
+mod sensitive;
 mod version;
 
 use telemetry_testing::registries;
