@@ -82,7 +82,7 @@ pub(crate) struct Collect {
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Limits")]
     max_connections: usize,
 
-    /// Bytes of a segment, in MiB
+    /// Bytes of a segment, in MiB; at most 40 if the store is not a directory
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1024),
         help_heading = "Limits")]
     max_segment: u64,
@@ -101,6 +101,11 @@ pub(crate) struct Collect {
     #[arg(long, value_name = "S", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400),
         help_heading = "Limits")]
     silence_timeout: u64,
+
+    /// Seconds in which a segment must come, and one more for each 16 KiB of it
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600),
+        help_heading = "Limits")]
+    segment_timeout: u64,
 
     /// Newest version of the protocol to speak, to go back after an upgrade
     #[arg(long, value_name = "VERSION", default_value_t = Version::NEWEST, help_heading = "Limits")]
@@ -183,6 +188,7 @@ impl Collect {
             unpacked: self.max_unpacked << 20,
             hello: Duration::from_secs(self.hello_timeout),
             silence: Duration::from_secs(self.silence_timeout),
+            segment_time: Duration::from_secs(self.segment_timeout),
         };
         Collector::new(store, access, limits, self.spool.clone(), self.protocol)
     }

@@ -27,6 +27,8 @@ pub struct Limits {
     pub hello: Duration,
     /// How long a host may be silent.
     pub silence: Duration,
+    /// How long a segment may take, and a second more for each 16 KiB of it.
+    pub segment_time: Duration,
 }
 
 impl Default for Limits {
@@ -37,12 +39,13 @@ impl Default for Limits {
             unpacked: 512 << 20,
             hello: Duration::from_secs(10),
             silence: Duration::from_secs(120),
+            segment_time: Duration::from_secs(60),
         }
     }
 }
 
 /// Bytes of segments that are in memory at a time for a store that takes no files.
-const MEMORY: usize = 48 << 20;
+const MEMORY: u64 = 40 << 20;
 
 /// Connections that have not said who they are, at a time.
 const MAX_UNKNOWN: usize = 256;
@@ -63,14 +66,14 @@ pub struct Collector {
 
 impl Collector {
     /// A collector that stores segments in `store`. If the store is not a directory, segments are
-    /// in `spool` until they are whole.
+    /// in `spool` until they are whole, and have at most 40 MiB: each is written from memory.
     ///
     /// # Errors
     /// Those of the directory.
     pub fn new(
         store: Store,
         access: ServerAccess,
-        limits: Limits,
+        mut limits: Limits,
         spool: Option<PathBuf>,
         newest: Version,
     ) -> Result<Collector, String> {
@@ -79,6 +82,9 @@ impl Collector {
             (None, Some(spool)) => spool,
             (None, None) => return Err("a store that is not a directory needs --spool DIR".to_owned()),
         };
+        if store.dir().is_none() {
+            limits.segment = limits.segment.min(MEMORY);
+        }
         let incoming = Incoming::open(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
         Ok(Collector {
             store,
@@ -88,7 +94,7 @@ impl Collector {
             versions: (Version::OLDEST, newest),
             figures: Arc::default(),
             incoming,
-            memory: Semaphore::new(MEMORY >> 10),
+            memory: Semaphore::new((MEMORY >> 10) as usize),
             requests: Arc::default(),
         })
     }
@@ -106,7 +112,7 @@ impl Collector {
 
     /// Waits for memory to hold a segment. Each waits for its turn, so a long one is not starved.
     pub(crate) async fn memory(&self, len: u64) -> Option<tokio::sync::SemaphorePermit<'_>> {
-        let kibibytes = (len >> 10).clamp(1, (MEMORY >> 10) as u64);
+        let kibibytes = len.div_ceil(1 << 10).max(1);
         self.memory.acquire_many(kibibytes as u32).await.ok()
     }
 

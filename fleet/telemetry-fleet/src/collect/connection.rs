@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use tokio_rustls::server::TlsStream;
 
 use crate::access::Peer;
-use crate::collect::collector::Collector;
+use crate::collect::collector::{Collector, Limits};
 use crate::collect::greet::Known;
 use crate::collect::incoming::{NotTaken, Received};
 use crate::collect::requests::Joined;
@@ -26,8 +26,7 @@ use crate::wire::{Bye, Done, Kind, Message, Outcome, Segment, Status, Version, d
 const ANSWER: Duration = Duration::from_secs(30);
 const ALIVE: Duration = Duration::from_secs(15);
 
-/// A segment must come within this time, and a second more for each of these bytes.
-const SEGMENT: Duration = Duration::from_secs(60);
+/// A segment has a second more for each of these bytes.
 const SLOWEST: u64 = 16 << 10;
 
 /// Why a connection ends.
@@ -157,7 +156,8 @@ impl Receiver {
         loop {
             let silence = self.collector.limits.silence;
             let (kind, len) = match self.header(read, silence).await {
-                Ok(header) => header,
+                Ok(Some(header)) => header,
+                Ok(None) => return silent(silence),
                 Err(end) => return end,
             };
             payload.clear();
@@ -194,20 +194,20 @@ impl Receiver {
         }
     }
 
-    /// Waits for the next frame.
+    /// Waits for the next frame. Returns `None` if it does not come in time.
     async fn header(
         &mut self,
         read: &mut ReadHalf<TlsStream<TcpStream>>,
         limit: Duration,
-    ) -> Result<(Kind, usize), End> {
+    ) -> Result<Option<(Kind, usize)>, End> {
         let header = tokio::select! {
             header = tokio::time::timeout(limit, read_header(read)) => header,
             _ = self.stop.wait_for(|stop| *stop) => return Err(End::Later("the collector stops".to_owned())),
         };
         match header {
-            Ok(Ok(header)) => Ok(header),
+            Ok(Ok(header)) => Ok(Some(header)),
             Ok(Err(error)) => Err(closed(&error)),
-            Err(_) => Err(End::Wrong(format!("it sent nothing for {} s", limit.as_secs()))),
+            Err(_) => Ok(None),
         }
     }
 
@@ -271,12 +271,16 @@ impl Receiver {
         received: Received,
         len: u64,
     ) -> Result<Result<Received, String>, End> {
-        let mut limit = SEGMENT + Duration::from_secs(len / SLOWEST);
+        let Limits { segment_time, silence, .. } = self.collector.limits;
+        let mut limit = segment_time + Duration::from_secs(len / SLOWEST);
+        let late = || End::Wrong("a segment did not come in time".to_owned());
         let (mut taken, mut left, mut rest) = (Ok(received), len, Vec::new());
         while left > 0 {
             // Only the peer's time counts, not that of the disk.
             let since = Instant::now();
-            let (kind, len) = self.header(read, limit).await?;
+            let Some((kind, len)) = self.header(read, limit.min(silence)).await? else {
+                return Err(if limit < silence { late() } else { silent(silence) });
+            };
             if kind != Kind::Data || len as u64 > left || len == 0 {
                 return Err(End::Wrong(format!(
                     "a frame {kind:?} of {len} bytes inside a segment with {left} left"
@@ -289,7 +293,7 @@ impl Receiver {
             let limited = limit.saturating_sub(since.elapsed());
             match tokio::time::timeout(limited, data(read, len, to)).await {
                 Ok(read) => read.map_err(|error| closed(&error))?,
-                Err(_) => return Err(End::Wrong("a segment did not come in time".to_owned())),
+                Err(_) => return Err(late()),
             }
             limit = limit.saturating_sub(since.elapsed());
             left -= len as u64;
@@ -318,6 +322,10 @@ impl Receiver {
         self.collector.figures.store_errors.fetch_add(1, Ordering::Relaxed);
         End::Later(format!("the collector cannot write: {error}"))
     }
+}
+
+fn silent(limit: Duration) -> End {
+    End::Wrong(format!("it sent nothing for {} s", limit.as_secs()))
 }
 
 fn closed(error: &io::Error) -> End {

@@ -85,8 +85,7 @@ impl Live {
             match blocks.next() {
                 Ok(Some(Piece::Block(block))) => {
                     let is_new = sessions.insert(block.header.session);
-                    let segments = self.retry(|| {
-                        let mut cutter = self.cutter();
+                    self.cut(|cutter| {
                         let segments = cutter.push(&block)?;
                         if is_new {
                             cutter.join(block.header.session);
@@ -95,7 +94,7 @@ impl Live {
                     });
                     // What is read outlives this process, if it is killed.
                     self.retry(|| self.cutter().flush(block.header.session));
-                    self.add(&segments.unwrap_or_default());
+                    self.cut(|cutter| cutter.cut_beyond(self.queue.most_open()));
                     self.queue.figures.received.fetch_add(block.bytes.len() as u64, Ordering::Relaxed);
                     // Nothing more is read while the spool is full of what cannot be shed.
                     while !self.queue.wait_for_space(0, TICK) && !self.is_stopping() {}
@@ -121,8 +120,7 @@ impl Live {
     pub(crate) fn cut_old(&self) {
         let age = Duration::from_millis(self.max_age.load(Ordering::Relaxed));
         let Some(time) = Instant::now().checked_sub(age) else { return };
-        let segments = self.retry(|| self.cutter().cut_older(time));
-        self.add(&segments.unwrap_or_default());
+        self.cut(|cutter| cutter.cut_older(time));
         if let Some(time) = Instant::now().checked_sub(FORGET) {
             self.cutter().forget_older(time);
         }
@@ -130,15 +128,23 @@ impl Live {
 
     /// Closes all segments.
     pub(crate) fn cut_all(&self) {
-        let segments = self.retry(|| self.cutter().cut_all());
-        self.add(&segments.unwrap_or_default());
+        self.cut(Cutter::cut_all);
     }
 
-    fn add(&self, segments: &[Segment]) {
-        for segment in segments {
+    /// Lets the cutter do something, and takes the segments that are whole then.
+    fn cut(&self, mut work: impl FnMut(&mut Cutter) -> io::Result<Vec<Segment>>) {
+        let segments = self.retry(|| {
+            let mut cutter = self.cutter();
+            let segments = work(&mut cutter);
+            // Under the lock, so that an older length does not replace a newer one.
+            self.queue.set_open(cutter.most_open());
+            segments
+        });
+        for segment in segments.unwrap_or_default() {
             failpoint("ship-live-cut");
-            self.retry(|| self.queue.add(segment));
+            self.retry(|| self.queue.add(&segment));
         }
+        self.queue.make_space();
     }
 
     /// Tries until it succeeds: a full disk may have space later, and until then nothing is read.

@@ -23,6 +23,8 @@ pub(crate) struct Queue {
     pub(crate) figures: Arc<Figures>,
     /// The most bytes of the spool.
     limit: AtomicU64,
+    /// Bytes that the open segments of programs may come to have.
+    open: AtomicU64,
     state: Mutex<State>,
     /// Told when there is something to send.
     pub(crate) added: Notify,
@@ -33,7 +35,7 @@ pub(crate) struct Queue {
 #[derive(Default)]
 struct State {
     waiting: BTreeMap<Key, Entry>,
-    /// Bytes of all segments, also those on the way.
+    /// Bytes of all whole segments, also those on the way.
     bytes: u64,
     /// When the segments begin that are on the way, or are being shed.
     sending: BTreeMap<SegmentName, u64>,
@@ -76,14 +78,33 @@ impl Queue {
             state.bytes += len;
             state.waiting.insert(key(priority, &name), Entry { path, len, is_kept: false });
         }
-        let (added, freed, limit) = (Notify::new(), Condvar::new(), AtomicU64::new(limit));
-        Ok(Queue { spool, host, figures, limit, state: Mutex::new(state), added, freed })
+        let (added, freed) = (Notify::new(), Condvar::new());
+        let (limit, open) = (AtomicU64::new(limit), AtomicU64::new(0));
+        Ok(Queue { spool, host, figures, limit, open, state: Mutex::new(state), added, freed })
     }
 
     /// Sets the most bytes of the spool.
     pub(crate) fn set_limit(&self, limit: u64) {
         self.limit.store(limit, Ordering::Relaxed);
         self.freed.notify_all();
+    }
+
+    /// Leaves space for the open segments of programs, which may come to have `len` bytes. With
+    /// their present lengths instead, each block of a low priority would shed a segment of a higher
+    /// one.
+    pub(crate) fn set_open(&self, len: u64) {
+        self.open.store(len, Ordering::Relaxed);
+    }
+
+    /// Returns the most bytes of open segments.
+    pub(crate) fn most_open(&self) -> u64 {
+        self.limit.load(Ordering::Relaxed) / 4
+    }
+
+    /// Returns the most bytes of whole segments.
+    fn most_whole(&self) -> u64 {
+        let limit = self.limit.load(Ordering::Relaxed);
+        limit - self.open.load(Ordering::Relaxed).min(limit / 4)
     }
 
     /// Adds a whole segment, and sheds others if the spool is full. If this fails, it may be called
@@ -112,9 +133,9 @@ impl Queue {
         Ok(())
     }
 
-    /// Sheds the oldest segments of the lowest priority until the spool is within its limit, or has
-    /// nothing left to shed.
-    fn make_space(&self) {
+    /// Sheds the oldest whole segments of the lowest priority until the spool is within its limit, or
+    /// has nothing left to shed.
+    pub(crate) fn make_space(&self) {
         while let Some((key, entry)) = self.take_least() {
             match self.shed(&key.2, &entry) {
                 Ok(Some(events)) => {
@@ -153,7 +174,7 @@ impl Queue {
 
     fn take_least(&self) -> Option<(Key, Entry)> {
         let mut state = self.state();
-        if state.bytes <= self.limit.load(Ordering::Relaxed) {
+        if state.bytes <= self.most_whole() {
             return None;
         }
         let least = state.waiting.iter().filter(|(_, entry)| !entry.is_kept).map(|(key, _)| key.0).max()?;
@@ -176,8 +197,7 @@ impl Queue {
     /// space for anything.
     pub(crate) fn wait_for_space(&self, len: u64, limit: Duration) -> bool {
         let state = self.state();
-        let is_full =
-            |state: &mut State| state.bytes > 0 && state.bytes + len > self.limit.load(Ordering::Relaxed);
+        let is_full = |state: &mut State| state.bytes > 0 && state.bytes + len > self.most_whole();
         let waited = self.freed.wait_timeout_while(state, limit, is_full);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }

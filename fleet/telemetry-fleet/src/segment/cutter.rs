@@ -100,6 +100,31 @@ impl Cutter {
         Ok(std::mem::take(&mut self.done))
     }
 
+    /// Returns the number of bytes that the open segments may come to have.
+    pub fn most_open(&self) -> u64 {
+        self.max_len.saturating_mul(self.open.len() as u64)
+    }
+
+    /// Closes the longest segments until the open ones have at most `most` bytes. Returns them.
+    ///
+    /// # Errors
+    /// Those of the file system. This may be called again.
+    pub fn cut_beyond(&mut self, most: u64) -> io::Result<Vec<Segment>> {
+        let sessions = &self.sessions;
+        let len = |id, priority| sessions.get(id).map_or(0, |session: &Session| session.open_len(priority));
+        let mut lengths: Vec<_> =
+            self.open.iter().map(|(id, priority)| (len(id, *priority), *id, *priority)).collect();
+        lengths.sort_unstable();
+        let mut sum: u64 = lengths.iter().map(|(len, ..)| len).sum();
+        while sum > most
+            && let Some((len, id, priority)) = lengths.pop()
+        {
+            self.cut(id, priority)?;
+            sum -= len;
+        }
+        Ok(std::mem::take(&mut self.done))
+    }
+
     /// Closes the segments that have been open since before `time`. Returns them.
     ///
     /// # Errors

@@ -101,6 +101,12 @@ impl Session {
         open.is_some_and(|open| open.since < time)
     }
 
+    /// Returns the length of the open segment of a priority, with what is not written yet.
+    pub(crate) fn open_len(&self, priority: u8) -> u64 {
+        let open = self.classes.get(&priority).and_then(|class| class.open.as_ref());
+        open.map_or(0, Open::len)
+    }
+
     /// Adds a block. Returns its priority, and the number of bytes that the open segment of this
     /// priority has beyond the context. If this fails, the same block may be added again.
     pub(crate) fn push(&mut self, block: &Block<'_>) -> io::Result<(u8, u64)> {
@@ -169,8 +175,7 @@ impl Session {
     }
 
     /// Closes the open segment of a priority, so that its file is whole and on disk, under a name
-    /// that
-    /// `name` gives it. Returns `None` if there is none. If this fails, it may be called again.
+    /// that `name` gives it. Returns `None` if there is none. If this fails, it may be called again.
     pub(crate) fn cut(
         &mut self,
         priority: u8,

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -287,6 +287,39 @@ fn a_full_spool_sheds_the_lowest_priority_and_tells() {
     assert!(missing.iter().any(|row| row.2 == least));
     assert!(missing.iter().all(|row| row.2 != most), "the highest priority is kept");
     drop(collector);
+}
+
+/// The limit holds for open segments, too: those that are longer than the spool may be.
+#[test]
+fn open_segments_are_within_the_limit_of_the_spool() {
+    let fleet = Fleet::new();
+    let mut collector = fleet.collector();
+    let port = collector.port;
+    collector.kill();
+    let options = ["--listen=tcp:127.0.0.1:0", "--spool-limit=1", "--segment-size=64"];
+    let daemon = Daemon::start(&mut command(&fleet, port, &options));
+    let mut program = TcpStream::connect(daemon.said("listening on `tcp:")).unwrap();
+    let stream =
+        make(&with_priorities(), &Plan { events: 60_000, block_size: 4096, ..Plan::default() }).stream;
+    for (part, sent) in stream.chunks(stream.len() / 8).zip(1..) {
+        program.write_all(part).unwrap();
+        let len = (sent * part.len()).min(stream.len()) as u64;
+        wait::until("all but a part of a block has come", || daemon.received() + 8192 > len);
+        let spooled = bytes_in(&fleet.host.path("spool"));
+        // A segment that is shed and its account are there at the same time.
+        assert!(spooled < (1 << 20) + (1 << 17), "{spooled} bytes");
+    }
+    assert!(daemon.metric("telemetry_ship_shed_events_total ") > 0);
+}
+
+/// Returns the bytes of all files below a directory. Some may vanish meanwhile.
+fn bytes_in(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let len = |path: PathBuf| match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => bytes_in(&path),
+        found => found.map_or(0, |found| found.len()),
+    };
+    entries.map(|entry| len(entry.path())).sum()
 }
 
 #[test]

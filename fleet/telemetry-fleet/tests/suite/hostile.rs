@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -48,6 +49,15 @@ impl Peer {
         let _ = self.0.write_all(bytes).and_then(|()| self.0.flush());
     }
 
+    /// Waits a moment, and says whether the collector has sent something.
+    fn is_answered(&self) -> bool {
+        let wait = |time| self.0.sock.set_read_timeout(time).unwrap();
+        wait(Some(Duration::from_millis(100)));
+        let found = self.0.sock.peek(&mut [0]).is_ok();
+        wait(None);
+        found
+    }
+
     /// Returns the next message, or `None` at the end.
     pub(crate) fn answer(&mut self) -> Option<Message> {
         let mut head = [0; 8];
@@ -79,6 +89,20 @@ fn block(change: impl FnOnce(&mut Header)) -> Vec<u8> {
     header.base_wall = 0x1797_9cfe_362a_0000;
     change(&mut header);
     header.encode(crc32c::crc32c).to_vec()
+}
+
+/// A segment of `len` bytes, of a session from 1 to 9, and its name.
+pub(crate) fn segment_of(session: u64, len: usize) -> (String, Vec<u8>) {
+    let mut bytes = Vec::with_capacity(len);
+    while bytes.len() < len {
+        let payload = vec![0; (len - bytes.len()).min(8 << 20) - telemetry_format::HEADER_LEN];
+        bytes.extend(block(|header| {
+            (header.session, header.payload_len) = (session, payload.len() as u32);
+            header.payload_crc = crc32c::crc32c(&payload);
+        }));
+        bytes.extend_from_slice(&payload);
+    }
+    (NAME.replace("0000000000000001", &format!("{session:016x}")), bytes)
 }
 
 /// Zeros, compressed.
@@ -139,6 +163,7 @@ fn what_is_no_segment_is_refused() {
         assert!(matches!(peer.answer(), Some(Message::Done(Done { outcome: Outcome::Stored, .. }))));
         std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
     }
+    check_memory(&collector, 1);
     check_others(&fleet, collector, &reasons);
 }
 
@@ -209,12 +234,14 @@ fn plain_text_is_refused() {
     fleet.check(&collector);
 }
 
-/// The most memory that a process has used, in KiB.
-#[cfg(target_os = "linux")]
-fn memory(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
+/// Checks the most memory that a collector has used: 64 MiB, and 1 MiB for each connection.
+pub(crate) fn check_memory(collector: &Collector, connections: u64) {
+    if cfg!(target_os = "linux") {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", collector.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(kib < (64 + connections) << 10, "{kib} KiB");
+    }
 }
 
 #[test]
@@ -222,25 +249,38 @@ fn memory(pid: u32) -> u64 {
 fn idle_and_slow_connections_do_not_hinder_others() {
     let fleet = Fleet::new();
     let mut arguments = fleet.arguments();
-    arguments.extend(["--hello-timeout=2".to_owned(), "--silence-timeout=3".to_owned()]);
+    let limits = ["--hello-timeout=2", "--silence-timeout=3", "--segment-timeout=4"];
+    arguments.extend(limits.map(str::to_owned));
     let collector = Collector::start(&arguments);
-    // One is known, and sends a segment byte by byte, and then nothing.
+    // One is known, and sends a segment byte by byte. It is never silent.
+    let segment = Message::Segment(Segment { number: 1, len: 1 << 14, name: NAME.to_owned() }).frame();
     let mut slow = Peer::greet(&fleet, collector.port);
-    slow.send(&Message::Segment(Segment { number: 1, len: 1 << 20, name: NAME.to_owned() }).frame());
-    for _ in 0..100 {
-        slow.send(&[&header(Kind::Data, 1)[..], &[0x89]].concat());
-    }
-    // Another one is known and silent.
-    let mut silent = Peer::greet(&fleet, collector.port);
+    slow.send(&segment);
+    let slow = std::thread::spawn(move || {
+        while !slow.is_answered() {
+            slow.send(&[&header(Kind::Data, 1)[..], &[0x89]].concat());
+        }
+        slow.answer()
+    });
+    // Others are known and silent, one of them inside a segment.
+    let (mut silent, mut stuck) = (Peer::greet(&fleet, collector.port), Peer::greet(&fleet, collector.port));
+    stuck.send(&segment);
     let idle: Vec<_> =
         (0..1000).map(|_| TcpStream::connect((&*fleet.address, collector.port)).unwrap()).collect();
     fleet.check(&collector);
     collector.wait_for("refused: it did not say who it is, and others wait");
     collector.wait_for("refused: it did not say who it is in time");
-    let answer = silent.answer();
-    let Some(Message::Bye(Bye { text, .. })) = answer else { panic!("{answer:?}") };
-    assert_eq!(text, "it sent nothing for 3 s");
-    assert!(memory(collector.child.id()) < (64 + 2) << 10, "{} KiB", memory(collector.child.id()));
+    let late = "a segment did not come in time";
+    for (answer, why) in [
+        (silent.answer(), "it sent nothing for 3 s"),
+        (stuck.answer(), "it sent nothing for 3 s"),
+        (slow.join().unwrap(), late),
+    ] {
+        let Some(Message::Bye(Bye { is_passing: false, text })) = answer else { panic!("{answer:?}") };
+        assert_eq!(text, why);
+    }
+    collector.wait_for(late);
+    check_memory(&collector, 1);
     fleet.check(&collector);
     drop(idle);
 }

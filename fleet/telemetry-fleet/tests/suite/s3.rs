@@ -4,7 +4,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
+use telemetry_fleet::wire::{Bye, Message, Outcome};
+
 use crate::collect::{Collector, Fleet};
+use crate::hostile::{Peer, check_memory, segment_of};
 use crate::ship::Host;
 
 /// The environment of a client of `endpoint`.
@@ -105,14 +108,19 @@ fn a_bucket_has_every_event_once() {
     }
 }
 
+/// A collector that stores in the bucket.
+fn collector(moto: &Moto, fleet: &Fleet) -> Collector {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-fleet"));
+    credentials(command.arg("collect").args(fleet.arguments()), &moto.endpoint);
+    command.arg("--store=s3://fleet/prod").arg("--spool").arg(fleet.host.path("collector"));
+    Collector::of(&mut command)
+}
+
 #[test]
 fn a_collector_stores_in_a_bucket() {
     let Some(mut moto) = moto() else { return };
     let fleet = Fleet::new();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-fleet"));
-    credentials(command.arg("collect").args(fleet.arguments()), &moto.endpoint);
-    command.arg("--store=s3://fleet/prod").arg("--spool").arg(fleet.host.path("collector"));
-    let collector = Collector::of(&mut command);
+    let collector = collector(&moto, &fleet);
     for _ in 0..2 {
         let run = fleet.ship(collector.port);
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
@@ -120,6 +128,35 @@ fn a_collector_stores_in_a_bucket() {
         fleet.host.check(&objects.into_iter().map(|(_, bytes)| bytes).collect::<Vec<_>>());
     }
     assert_eq!(collector.log(), [] as [&str; 0]);
+}
+
+/// Segments are written to a bucket from memory, so it is bounded.
+#[test]
+fn long_segments_share_the_memory_of_a_collector() {
+    let Some(moto) = moto() else { return };
+    let fleet = Fleet::new();
+    let collector = collector(&moto, &fleet);
+    let most = 40 << 20;
+    std::thread::scope(|scope| {
+        for session in 1..=3 {
+            let (fleet, port) = (&fleet, collector.port);
+            scope.spawn(move || {
+                let mut peer = Peer::greet(fleet, port);
+                let (name, bytes) = segment_of(session, most);
+                peer.segment(&name, &bytes);
+                let answer = peer.answer();
+                let is_stored =
+                    matches!(&answer, Some(Message::Done(done)) if done.outcome == Outcome::Stored);
+                assert!(is_stored, "{answer:?}");
+            });
+        }
+    });
+    check_memory(&collector, 3);
+    let mut peer = Peer::greet(&fleet, collector.port);
+    let (name, bytes) = segment_of(4, most + 1024);
+    peer.segment(&name, &bytes);
+    let Some(Message::Bye(Bye { text, .. })) = peer.answer() else { panic!("it is taken") };
+    assert_eq!(text, "a segment of 41944064 bytes, expected at most 41943040");
 }
 
 #[test]
