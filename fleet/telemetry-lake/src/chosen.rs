@@ -10,13 +10,11 @@ use telemetry_decode::blocks::{Blocks, Piece};
 use telemetry_fleet::segment::SegmentName;
 use telemetry_format::{BlockType, Header, Loss};
 
-use crate::lake::{Lake, LakeError, Result};
+use crate::lake::{AT_ONCE, Done, Lake, LakeError, Result, number};
+use crate::planning::SLACK_MS;
 
 /// Segments that are read ahead.
 const AHEAD: usize = 4;
-
-/// Requests to the store at the same time.
-const AT_ONCE: usize = 64;
 
 /// What was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,12 +66,17 @@ pub async fn write_chosen(
     Ok(written)
 }
 
-/// Returns the names of segments, by session and time.
+/// Returns the names of segments, by session and time. Only the batches are read that can have them.
 async fn chosen(lake: &Lake, host: Option<&str>, times: Range<i64>) -> Result<Vec<String>> {
-    let last = lake.last_batch().await?;
-    let batches = (1..=last).map(async |batch| {
+    let is_touched = |(from, until): (i64, i64)| from < times.end && until >= times.start;
+    let mut plans = lake.store.listed("batches").await?;
+    plans.retain(|plan| plan.modified_ms.saturating_add(SLACK_MS) >= times.start / 1_000_000);
+    let batches = plans.iter().filter_map(|plan| number(&plan.name)).map(async |batch| {
         let done = lake.done(batch).await?;
-        Ok::<_, LakeError>(match done {
+        let may_have = |done: &Done| {
+            done.times.is_empty() || done.times.iter().any(|times| times.is_none_or(is_touched))
+        };
+        Ok::<_, LakeError>(match done.filter(may_have) {
             Some(done) => Some((lake.plan(batch).await?, done)),
             None => None,
         })
@@ -86,7 +89,7 @@ async fn chosen(lake: &Lake, host: Option<&str>, times: Range<i64>) -> Result<Ve
             let Ok(name) = text.parse::<SegmentName>() else { continue };
             let is_host = host.is_none_or(|host| name.host.as_str() == host);
             let is_in_time = match done.times.get(number).copied().flatten() {
-                Some((from, until)) => from < times.end && until >= times.start,
+                Some(times) => is_touched(times),
                 // It is known when it begins, but not when it ends.
                 None => (name.start_ns as i64) < times.end,
             };

@@ -42,8 +42,7 @@ pub async fn complete(lake: &Lake, host: Option<&str>, times: std::ops::Range<i6
         ahead: BTreeMap::new(),
     };
     for state in lake.states(host).await? {
-        let last = state.lanes.iter().map(|lane| lane.recorded_ns).max().unwrap_or(state.started_ns);
-        let ends = if state.ended { state.until_ns.max(last) } else { i64::MAX };
+        let ends = if state.ended { state.last_ns() } else { i64::MAX };
         if state.is_deleted || state.started_ns >= times.end || ends < times.start {
             continue;
         }

@@ -9,8 +9,8 @@ use telemetry_fleet::segment::SegmentName;
 use crate::delta::now_ms;
 use crate::lake::{AT_ONCE, Lake, Result, number};
 
-/// A plan that is older than a segment by more than this does not have it.
-const SLACK_MS: i64 = 86_400_000;
+/// A plan that is older than a segment, or than an event, by more than this does not have it.
+pub(crate) const SLACK_MS: i64 = 86_400_000;
 
 /// The most bytes of a session's segments in a batch. All of them are in memory together. Spans
 /// that begin in one batch and end in another are not paired.

@@ -70,8 +70,7 @@ impl Selector {
 
     /// Says whether it selects all rows of a session.
     pub(crate) fn selects_all(&self, state: &SessionState) -> bool {
-        let last = state.lanes.iter().map(|lane| lane.recorded_ns).max().unwrap_or(state.started_ns);
-        let day = day_text(last.max(state.until_ns) / 86_400_000_000_000);
+        let day = day_text(state.last_ns() / 86_400_000_000_000);
         self.selects(&day, &state.host, state.session)
     }
 }

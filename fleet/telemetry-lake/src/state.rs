@@ -129,6 +129,12 @@ impl SessionState {
         self.lanes.len() - 1
     }
 
+    /// Returns the last time of the session that is known, in nanoseconds since 1970.
+    pub fn last_ns(&self) -> i64 {
+        let recorded = self.lanes.iter().map(|lane| lane.recorded_ns).max();
+        recorded.unwrap_or(self.started_ns).max(self.until_ns)
+    }
+
     /// Returns what is missing, by lane and time. Without losses it is empty, except for
     /// [`Why::Open`] if the session has not ended.
     pub fn missing(&self) -> Vec<Missing> {
@@ -139,11 +145,9 @@ impl SessionState {
             |lane: &LaneState| lane.marks.total().lost.sink.saturating_add(lane.not_given().excluded);
         let given = |lane: &LaneState| lane.recorded.saturating_sub(not_given(lane));
         let at_ends = self.written.saturating_sub(self.lanes.iter().map(given).sum());
-        let last = self.lanes.iter().map(|lane| lane.recorded_ns).max().unwrap_or(self.started_ns);
-        let until_ns = self.until_ns.max(last);
         if at_ends > 0 {
-            let events = Some(at_ends);
-            all.push(Missing { lane: None, from_ns: self.started_ns, until_ns, events, why: Why::Hole });
+            let (from_ns, until_ns, events) = (self.started_ns, self.last_ns(), Some(at_ends));
+            all.push(Missing { lane: None, from_ns, until_ns, events, why: Why::Hole });
         }
         if !self.ended {
             let from_ns = self.until_ns.max(self.started_ns);

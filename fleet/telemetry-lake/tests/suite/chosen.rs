@@ -73,6 +73,21 @@ fn only_what_is_needed_is_read() {
         assert_eq!((found, missing), (inside, 0), "{text}");
     }
 
+    // Batches that are much older than the first time are not read.
+    for folder in ["batches", "done"] {
+        let path = lake.path().join(folder).join("0000000001.json");
+        let kept = std::fs::read(&path).unwrap();
+        std::fs::write(&path, "damaged").unwrap();
+        let file = std::fs::File::options().append(true).open(&path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        let from_now = chosen(&lake, Some("h2"), wanted[0]..i64::MAX).0;
+        assert_eq!(from_now.segments, whole.segments);
+        let said = lake.run(&["stream", "--host", "h2"]);
+        assert_eq!(said.code, Some(2), "all of them are read without a time");
+        std::fs::write(&path, kept).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+
     // Segments that were deleted are told.
     let said = lake.run(&["delete", "--host", "h2"]);
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
