@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import typing as _t
 
+from .verdict import verdict
+
 #: Tables in which each batch writes the rows of its sessions again: those of the latest batch count.
 OF_SESSIONS = ("session", "thread", "lane", "lane_range", "loss", "watermark")
 
@@ -17,6 +19,8 @@ LATEST = """SELECT {columns} FROM all_{table} JOIN (
 EMPTY = {
     "loss": "'' AS host, 0L AS session, 0 AS lane, 0L AS from_ns, 0L AS until_ns, 0L AS events, '' AS why",
     "watermark": "'' AS host, 0L AS session, 0L AS until_ns, true AS ended",
+    "lane": "'' AS host, 0L AS session, 0L AS excluded",
+    "lane_range": "'' AS host, 0L AS session, 0L AS until_ns",
 }
 
 MISSING = """SELECT host, session, lane, from_ns, until_ns, events, why FROM loss
@@ -102,21 +106,18 @@ class Lake:
         self._spark.sql(CLOCK if is_told else NO_CLOCK).createOrReplaceTempView("clock")
         return [*names, "missing", "clock"]
 
-    def verdict(self) -> str:
-        """Returns in one line what is missing in the whole lake, after `register`.
+    def verdict(
+        self,
+        host: str | None = None,
+        from_ns: int | None = None,
+        until_ns: int | None = None,
+        gone_before_ns: int | None = None,
+    ) -> str:
+        """Returns in one line what is missing, after `register`, as `telemetry-lake complete` says it.
 
-        `telemetry-lake complete` also takes hosts and times, and names the hosts."""
-        rows = self._spark.sql(
-            "SELECT why, sum(events) AS events, min(from_ns) AS from_ns FROM missing GROUP BY why ORDER BY why"
-        ).collect()
-        if not rows:
-            return "complete: all sessions have ended"
-        seconds = lambda row: f"{row.from_ns / 1e9:.3f}"  # noqa: E731
-        parts = [
-            f"open sessions, complete to {seconds(row)}" if row.why == "open" else f"{row.events} events: {row.why}"
-            for row in rows
-        ]
-        return "; ".join(parts)
+        Takes the sessions of a host and of times, in nanoseconds since 1970, or all. A session counts as
+        ended if its last segment arrived before `gone_before_ns`."""
+        return verdict(self._spark, host, from_ns, until_ns, gone_before_ns)
 
     def _has_delta(self) -> bool:
         return "DeltaSparkSessionExtension" in (self._spark.conf.get("spark.sql.extensions", "") or "")

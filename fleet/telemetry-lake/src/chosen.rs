@@ -66,7 +66,8 @@ pub async fn write_chosen(
     Ok(written)
 }
 
-/// Returns the names of segments, by session and time. Only the batches are read that can have them.
+/// Returns the names of segments, by session and time. Only the batches are read that can have
+/// them.
 async fn chosen(lake: &Lake, host: Option<&str>, times: Range<i64>) -> Result<Vec<String>> {
     let is_touched = |(from, until): (i64, i64)| from < times.end && until >= times.start;
     let mut plans = lake.store.listed("batches").await?;

@@ -19,6 +19,8 @@ pub struct Completeness {
     /// Up to when everything of all hosts is there, in nanoseconds since 1970, if sessions are
     /// open.
     pub until_ns: Option<i64>,
+    /// Sessions that have not ended, and count as if they had: nothing came of them for some time.
+    pub gone: usize,
     /// Events of these sessions, at any time, that no stream was to have.
     pub excluded: u64,
     /// Hosts whose clocks were ahead of the store's during one of these sessions, by at least this
@@ -29,24 +31,34 @@ pub struct Completeness {
 /// S3 cuts times to seconds, in nanoseconds.
 const CUT_NS: i64 = 1_000_000_000;
 
-/// Asks the lake what is missing between two times, in nanoseconds since 1970.
+/// Asks the lake what is missing between two times, in nanoseconds since 1970. A session counts as
+/// ended if its last segment arrived before `gone_before`, by the store's clock.
 ///
 /// # Errors
 /// Those of the store.
-pub async fn complete(lake: &Lake, host: Option<&str>, times: std::ops::Range<i64>) -> Result<Completeness> {
+pub async fn complete(
+    lake: &Lake,
+    host: Option<&str>,
+    times: std::ops::Range<i64>,
+    gone_before: Option<i64>,
+) -> Result<Completeness> {
     let mut all = Completeness {
         missing: Vec::new(),
         sessions: 0,
         until_ns: None,
+        gone: 0,
         excluded: 0,
         ahead: BTreeMap::new(),
     };
     for state in lake.states(host).await? {
-        let ends = if state.ended { state.last_ns() } else { i64::MAX };
+        let is_gone = !state.ended
+            && gone_before.zip(state.arrived_ns).is_some_and(|(before, arrived)| arrived < before);
+        let ends = if state.ended || is_gone { state.last_ns() } else { i64::MAX };
         if state.is_deleted || state.started_ns >= times.end || ends < times.start {
             continue;
         }
         all.sessions += 1;
+        all.gone += usize::from(is_gone);
         all.excluded += state.lanes.iter().map(|lane| lane.not_given().excluded).sum::<u64>();
         let ahead = state.delay_ns.map(|delay| delay.saturating_neg().saturating_sub(CUT_NS));
         if let Some(ahead) = ahead.filter(|ahead| *ahead > 0) {
@@ -55,6 +67,9 @@ pub async fn complete(lake: &Lake, host: Option<&str>, times: std::ops::Range<i6
         }
         let state = Arc::new(state);
         for missing in state.missing() {
+            if missing.why == Why::Open && is_gone {
+                continue;
+            }
             if missing.why == Why::Open {
                 let until_ns = all.until_ns.unwrap_or(i64::MAX).min(missing.from_ns);
                 all.until_ns = Some(until_ns);
@@ -75,12 +90,18 @@ impl Completeness {
 
     /// Returns the verdict in one line. What is excluded is not missing.
     pub fn verdict(&self) -> String {
-        let verdict = self.of_missing();
-        match self.excluded {
-            0 => verdict,
-            1 => format!("{verdict}; 1 event is excluded"),
-            excluded => format!("{verdict}; {excluded} events are excluded"),
+        let mut verdict = self.of_missing();
+        match self.gone {
+            0 => {}
+            1 => verdict += "; 1 session stopped without an end",
+            gone => verdict += &format!("; {gone} sessions stopped without an end"),
         }
+        match self.excluded {
+            0 => {}
+            1 => verdict += "; 1 event is excluded",
+            excluded => verdict += &format!("; {excluded} events are excluded"),
+        }
+        verdict
     }
 
     fn of_missing(&self) -> String {

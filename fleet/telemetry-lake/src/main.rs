@@ -89,6 +89,10 @@ enum Command {
 
         #[command(flatten)]
         chosen: Chosen,
+
+        /// Take sessions as ended whose last segment arrived more than this many hours ago
+        #[arg(long, value_name = "HOURS")]
+        gone_after: Option<u32>,
     },
     /// Show up to when everything of each host is there, and when its last segment arrived
     #[command(after_help = help(STORE, "  telemetry-lake hosts s3://telemetry/prod"))]
@@ -192,10 +196,15 @@ fn session(text: &str) -> Result<u64, String> {
     u64::from_str_radix(text, 16).map_err(|error| format!("{error}; expected up to 16 hexadecimal digits"))
 }
 
+/// Returns the nanoseconds since 1970.
+fn now_ns() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    now.as_nanos().try_into().unwrap_or(i64::MAX)
+}
+
 /// Returns the day this many days before today in UTC, since 1970.
 fn day_before(days: u32) -> i64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    (now.as_secs() / 86_400) as i64 - i64::from(days)
+    now_ns() / 86_400_000_000_000 - i64::from(days)
 }
 
 fn main() -> ExitCode {
@@ -280,9 +289,10 @@ impl Command {
                 }
                 Ok(ExitCode::from(u8::from(gone > 0)))
             }
-            Command::Complete { url, chosen } => {
+            Command::Complete { url, chosen, gone_after } => {
                 let lake = Lake::open(&url).await?;
-                let found = complete(&lake, chosen.host.as_deref(), chosen.times()).await?;
+                let before = gone_after.map(|hours| now_ns() - i64::from(hours) * 3_600_000_000_000);
+                let found = complete(&lake, chosen.host.as_deref(), chosen.times(), before).await?;
                 for (state, missing) in &found.missing {
                     let lane = missing.lane.map_or_else(|| "-".to_owned(), |lane| lane.to_string());
                     let events = missing.events.map_or_else(|| "?".to_owned(), |events| events.to_string());

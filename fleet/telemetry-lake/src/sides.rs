@@ -216,7 +216,7 @@ pub fn of_sessions(batch: Option<u64>, states: &[SessionState]) -> Vec<SideFile>
         let (program, started, ended) =
             (state.program.as_deref().into(), state.started_ns.into(), state.ended.into());
         sessions.push([batch, host, session, program, started, ended, state.facts.as_str().into()]);
-        watermarks.push([batch, host, session, state.until_ns.into(), ended]);
+        watermarks.push([batch, host, session, state.complete_ns().into(), ended]);
         for (thread, of) in &state.threads {
             let (name, tid) = (of.name.as_deref().into(), of.tid.into());
             threads.push([batch, host, session, (*thread).into(), name, tid, of.facts.as_str().into()]);

@@ -129,6 +129,11 @@ impl SessionState {
         self.lanes.len() - 1
     }
 
+    /// Returns the time before which everything of the session was sent, in nanoseconds since 1970.
+    pub fn complete_ns(&self) -> i64 {
+        self.until_ns.max(self.started_ns)
+    }
+
     /// Returns the last time of the session that is known, in nanoseconds since 1970.
     pub fn last_ns(&self) -> i64 {
         let recorded = self.lanes.iter().map(|lane| lane.recorded_ns).max();
@@ -150,7 +155,7 @@ impl SessionState {
             all.push(Missing { lane: None, from_ns, until_ns, events, why: Why::Hole });
         }
         if !self.ended {
-            let from_ns = self.until_ns.max(self.started_ns);
+            let from_ns = self.complete_ns();
             all.push(Missing { lane: None, from_ns, until_ns: i64::MAX, events: None, why: Why::Open });
         }
         all

@@ -133,8 +133,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Sheds the oldest whole segments of the lowest priority until the spool is within its limit, or
-    /// has nothing left to shed.
+    /// Sheds the oldest whole segments of the lowest priority until the spool is within its limit,
+    /// or has nothing left to shed.
     pub(crate) fn make_space(&self) {
         while let Some((key, entry)) = self.take_least() {
             match self.shed(&key.2, &entry) {

@@ -175,7 +175,8 @@ impl Session {
     }
 
     /// Closes the open segment of a priority, so that its file is whole and on disk, under a name
-    /// that `name` gives it. Returns `None` if there is none. If this fails, it may be called again.
+    /// that `name` gives it. Returns `None` if there is none. If this fails, it may be called
+    /// again.
     pub(crate) fn cut(
         &mut self,
         priority: u8,

@@ -7,6 +7,7 @@ a lake with Delta and one without, and that of several hosts one with buckets. T
 `deltalake` names, as docs/lake.md says. `statements.py` has the statements of that page.
 """
 
+import datetime
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 
 TABLES = ("app_RequestBegin", "app_RequestEnd", "app_Evicted", "span", "session")
 
@@ -182,7 +184,47 @@ def with_spark(root, spark):
     # These streams are years old, so each took long to get here.
     delays = spark.sql("SELECT host, delay_ns FROM clock").collect()
     assert delays and all(row.delay_ns > 10**15 for row in delays), f"{delays}"
-    return found, lake.verdict()
+    return found, lake.verdict
+
+
+def check_verdicts(lake, root, told, verdict):
+    """Compares verdicts on hosts and times with those of `complete`. Returns their number."""
+    (host, *_), count = sorted(path.name for path in (root / "segments").glob("day=*/host=*")), 0
+    host = host.removeprefix("host=")
+    # All times of what is missing, in seconds, and one between them.
+    texts = re.findall(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\b", told)
+    times = sorted({int(datetime.datetime.fromisoformat(f"{text}+00:00").timestamp()) for text in texts})
+    middle = times[len(times) // 2] if times else 1_700_000_000
+    cases = [
+        (name, start, end, None)
+        for name in (None, host, "nohost")
+        for start, end in ((None, middle), (middle, None), (middle, middle + 1))
+    ]
+    # All segments arrived before now.
+    for name, start, end, gone in [*cases, (None, None, None, 0), (None, middle, None, 0)]:
+        options = [("--host", name), ("--from", start), ("--until", end), ("--gone-after", gone)]
+        words = [str(word) for option in options if option[1] is not None for word in option]
+        wanted = run(lake, "complete", root.as_uri(), *words, codes=(0, 1)).splitlines()[-1]
+        ns = [time and time * 10**9 for time in (start, end)]
+        found = verdict(name, *ns, None if gone is None else time.time_ns())
+        assert found == wanted, f"{words}: {found}, expected {wanted}"
+        count += 1
+    return count
+
+
+def check_job(root, wanted):
+    """Submits the job as docs/lake.md does, and compares its rows and its verdict."""
+    import pyspark
+
+    spark = pathlib.Path(__file__).resolve().parents[3] / "spark"
+    archive = shutil.make_archive(str(root / "telemetry_lake"), "zip", spark, "telemetry_lake")
+    submit = pathlib.Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    query = "SELECT count(*) AS n FROM app_RequestBegin"
+    options = ("--master", "local[1]", "--conf", "spark.ui.enabled=false", "--py-files", archive)
+    told = run(str(submit), *options, str(spark / "telemetry_lake" / "job.py"), root.as_uri(), query)
+    row, verdict = told.splitlines()[-2:]
+    assert json.loads(row) == {"n": dict(wanted["counts"])["b"]}, told
+    return verdict
 
 
 def with_segments(root, spark):
@@ -237,7 +279,7 @@ def main():
         "chdb": with_chdb,
     }
     page = (here.parents[4] / "docs" / "lake.md").read_text()
-    answers, missing = 0, 0
+    answers, missing, verdicts = 0, 0, 0
     for case in sorted(path for path in folder.iterdir() if path.is_dir()):
         streams = sorted(str(path) for path in (case / "streams").iterdir())
         run(telemetry, "sql", "-o", str(case / "events.db"), *streams, codes=(0, 1))
@@ -261,7 +303,11 @@ def main():
             found = {name: engine(root) for name, engine in engines.items()}
             if spark is not None:
                 found["spark"], verdict = with_spark(root, spark)
-                assert verdict.startswith("complete") == told.splitlines()[-1].startswith("complete"), f"{case.name}: {verdict}"
+                assert verdict() == told.splitlines()[-1], f"{case.name}: {verdict()}"
+                if form == "delta":
+                    verdicts += check_verdicts(lake, root, told, verdict)
+                    if case.name == "hosts":
+                        assert check_job(root, wanted) == verdict()
                 if form == "parquet":
                     found["segments"] = {"counts": with_segments(root, spark)}
             for name, of_engine in found.items():
@@ -273,6 +319,7 @@ def main():
     assert missing > 0, "no case has losses"
     print(f"{answers} answers of {len(engines) + 2 * (spark is not None)} engines are those of `telemetry sql`")
     if spark is not None:
+        print(f"{verdicts} verdicts of Spark on hosts and times are those of `telemetry-lake complete`")
         spark.stop()
 
 

@@ -61,6 +61,11 @@ fn losses_and_holes_are_told() {
     let said = lake.run(&["complete", "--host", "h3"]);
     assert_eq!((said.code, sum(&said.stdout, "hole")), (Some(1), 0));
     assert!(said.stdout.ends_with("; nothing is missing before\n"), "{}", said.stdout);
+
+    // The program was killed, and nothing comes any more.
+    let gone = lake.succeed(&["complete", "--host", "h3", "--gone-after", "0"]);
+    assert_eq!(gone, "complete: all sessions have ended; 1 session stopped without an end\n");
+    assert_eq!(lake.run(&["complete", "--host", "h3", "--gone-after", "1"]), said);
 }
 
 #[test]

@@ -1,0 +1,95 @@
+"""The verdict on a lake: what is missing, in one line. `telemetry-lake complete` says the same."""
+
+from __future__ import annotations
+
+import datetime as _dt
+import typing as _t
+
+#: Why events are missing, in the order of the verdict.
+CAUSES = {
+    "pool": "lost for lack of memory",
+    "reentrant": "lost because they were reentrant",
+    "sink": "lost by the sink",
+    "shed": "shed by the shipper",
+    "hole": "not here",
+}
+
+#: Sessions that have not ended, and of which nothing has come for some time.
+GONE = """SELECT host, session FROM segment JOIN (SELECT host, session FROM watermark WHERE NOT ended)
+USING (host, session) GROUP BY host, session HAVING max(stored_ns) > 0 AND max(stored_ns) < :gone"""
+
+#: The sessions of a host and of times. The last time of one that has ended is that of its last event.
+TOUCHED = """SELECT host, session, is_gone IS NOT NULL AS is_gone FROM session LEFT JOIN (
+  SELECT host, session, max(until_ns) AS last_ns FROM (
+    SELECT host, session, until_ns FROM watermark
+    UNION ALL SELECT host, session, until_ns FROM lane_range
+    UNION ALL SELECT host, session, until_ns FROM loss
+  ) GROUP BY host, session
+) USING (host, session)
+LEFT JOIN (SELECT host, session, true AS is_gone FROM gone) USING (host, session)
+WHERE started_ns < :until AND (NOT ended AND is_gone IS NULL OR coalesce(last_ns, started_ns) >= :from) AND coalesce(host = :host, true)"""
+
+#: What is missing of them, by cause. An open session has no end.
+OF_THEM = """SELECT why, count(*) AS rows, sum(events) AS events, min(from_ns) AS from_ns, max(until_ns) AS until_ns,
+  count(DISTINCT host) AS hosts, min(host) AS host
+FROM missing JOIN touched USING (host, session)
+WHERE from_ns < :until AND coalesce(until_ns >= :from, true) AND NOT (is_gone AND why = 'open') GROUP BY why"""
+
+EXCLUDED = "SELECT coalesce(sum(excluded), 0L) AS events FROM lane JOIN touched USING (host, session)"
+
+#: Of a lake whose segments were committed by an older version.
+NONE_GONE = "SELECT '' AS host, 0L AS session WHERE false"
+
+#: Times are integers of 64 bits.
+EVER = (-(2**63), 2**63 - 1)
+
+
+def verdict(
+    spark: _t.Any, host: str | None, from_ns: int | None, until_ns: int | None, gone_before_ns: int | None
+) -> str:
+    """Returns the verdict on the sessions of the views that `Lake.register` has made."""
+    if not spark.catalog.tableExists("session"):
+        return "no sessions"
+    times = {"from": EVER[0] if from_ns is None else from_ns, "until": EVER[1] if until_ns is None else until_ns}
+    gone_before = 0 if gone_before_ns is None else gone_before_ns
+    is_told = spark.catalog.tableExists("segment") and "stored_ns" in spark.table("segment").columns
+    gone = spark.sql(GONE, args={"gone": gone_before}) if is_told else spark.sql(NONE_GONE)
+    gone.createOrReplaceTempView("gone")
+    touched = spark.sql(TOUCHED, args={**times, "host": host}).cache()
+    touched.createOrReplaceTempView("touched")
+    if touched.isEmpty():
+        return "no sessions"
+    missing = {row.why: row for row in spark.sql(OF_THEM, args=times).collect()}
+    (excluded,) = spark.sql(EXCLUDED).first()
+    stopped = touched.where("is_gone").count()
+    for view in ("touched", "gone"):
+        spark.catalog.dropTempView(view)
+    touched.unpersist()
+    parts = []
+    if is_open := missing.pop("open", None):
+        sessions = "1 session is" if is_open.rows == 1 else f"{is_open.rows} sessions are"
+        parts.append(f"{sessions} open, and complete to {time_text(is_open.from_ns)}")
+    else:
+        parts.append("all sessions have ended")
+    for why, what in CAUSES.items():
+        if row := missing.get(why):
+            events = "1 event" if row.events == 1 else f"{row.events} events"
+            where = row.host if row.hosts == 1 else f"{row.hosts} hosts"
+            times_text = f"between {time_text(row.from_ns)} and {time_text(row.until_ns)}"
+            parts.append(f"{events} on {where} {what} {times_text}")
+    if len(parts) == 1:
+        parts = [f"{parts[0]}; nothing is missing before" if is_open else f"complete: {parts[0]}"]
+    if stopped:
+        sessions = "1 session" if stopped == 1 else f"{stopped} sessions"
+        parts.append(f"{sessions} stopped without an end")
+    if excluded:
+        parts.append("1 event is excluded" if excluded == 1 else f"{excluded} events are excluded")
+    return "; ".join(parts)
+
+
+def time_text(ns: int) -> str:
+    """Returns a time in UTC, to the millisecond."""
+    if ns == EVER[1]:
+        return "now"
+    time = _dt.datetime.fromtimestamp(max(ns, 0) // 10**9, _dt.timezone.utc)
+    return f"{time:%Y-%m-%dT%H:%M:%S}.{max(ns, 0) // 10**6 % 1000:03}Z"
