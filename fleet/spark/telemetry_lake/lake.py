@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as _t
 
 from .verdict import verdict
@@ -34,6 +35,10 @@ WHERE stored_ns > 0 AND until_ns > 0 GROUP BY host, session"""
 
 #: Of a lake whose segments were committed by an older version.
 NO_CLOCK = "SELECT '' AS host, 0L AS session, 0L AS delay_ns WHERE false"
+
+
+#: The name of a segment.
+SEGMENT = re.compile(r"segments/day=[^/]+/host=(?P<host>[^/]+)/(?P<session>[0-9a-f]{16})-[0-9a-f]{16}-[0-9a-f]{8}\.tel")
 
 
 class Lake:
@@ -116,8 +121,19 @@ class Lake:
         """Returns in one line what is missing, after `register`, as `telemetry-lake complete` says it.
 
         Takes the sessions of a host and of times, in nanoseconds since 1970, or all. A session counts as
-        ended if its last segment arrived before `gone_before_ns`."""
-        return verdict(self._spark, host, from_ns, until_ns, gone_before_ns)
+        ended if its last segment arrived before `gone_before_ns`, and all are committed."""
+        return verdict(self._spark, host, from_ns, until_ns, gone_before_ns, self._waiting)
+
+    def _waiting(self) -> list[tuple[str, int]]:
+        """Returns the hosts and sessions with segments that are not committed."""
+        known = {row.name for row in self._spark.sql("SELECT name FROM segment").collect()}
+        found = set()
+        for path in self._all(f"{self._url}/segments"):
+            name = "segments/" + path.rsplit("/segments/", 1)[1]
+            if name not in known and (match := SEGMENT.fullmatch(name)):
+                number = int(match["session"], 16)
+                found.add((match["host"], number - (number >> 63 << 64)))
+        return sorted(found)
 
     def _has_delta(self) -> bool:
         return "DeltaSparkSessionExtension" in (self._spark.conf.get("spark.sql.extensions", "") or "")

@@ -14,9 +14,10 @@ CAUSES = {
     "hole": "not here",
 }
 
-#: Sessions that have not ended, and of which nothing has come for some time.
+#: Sessions that have not ended, and of which nothing has come for some time. All of it is committed.
 GONE = """SELECT host, session FROM segment JOIN (SELECT host, session FROM watermark WHERE NOT ended)
-USING (host, session) GROUP BY host, session HAVING max(stored_ns) > 0 AND max(stored_ns) < :gone"""
+USING (host, session) LEFT ANTI JOIN waiting USING (host, session)
+GROUP BY host, session HAVING max(stored_ns) > 0 AND max(stored_ns) < :gone"""
 
 #: The sessions of a host and of times. The last time of one that has ended is that of its last event.
 TOUCHED = """SELECT host, session, is_gone IS NOT NULL AS is_gone FROM session LEFT JOIN (
@@ -24,6 +25,7 @@ TOUCHED = """SELECT host, session, is_gone IS NOT NULL AS is_gone FROM session L
     SELECT host, session, until_ns FROM watermark
     UNION ALL SELECT host, session, until_ns FROM lane_range
     UNION ALL SELECT host, session, until_ns FROM loss
+    UNION ALL SELECT host, session, until_ns FROM arrived
   ) GROUP BY host, session
 ) USING (host, session)
 LEFT JOIN (SELECT host, session, true AS is_gone FROM gone) USING (host, session)
@@ -38,33 +40,44 @@ WHERE from_ns < :until AND coalesce(until_ns >= :from, true) AND NOT (is_gone AN
 EXCLUDED = "SELECT coalesce(sum(excluded), 0L) AS events FROM lane JOIN touched USING (host, session)"
 
 #: Of a lake whose segments were committed by an older version.
-NONE_GONE = "SELECT '' AS host, 0L AS session WHERE false"
+NOT_TOLD = "SELECT '' AS host, 0L AS session, 0L AS until_ns WHERE false"
 
 #: Times are integers of 64 bits.
 EVER = (-(2**63), 2**63 - 1)
 
 
 def verdict(
-    spark: _t.Any, host: str | None, from_ns: int | None, until_ns: int | None, gone_before_ns: int | None
+    spark: _t.Any,
+    host: str | None,
+    from_ns: int | None,
+    until_ns: int | None,
+    gone_before_ns: int | None,
+    waiting: _t.Callable[[], list[tuple[str, int]]],
 ) -> str:
-    """Returns the verdict on the sessions of the views that `Lake.register` has made."""
+    """Returns the verdict on the sessions of the views that `Lake.register` has made. `waiting` returns
+    the hosts and sessions with segments that are not committed."""
     if not spark.catalog.tableExists("session"):
         return "no sessions"
-    times = {"from": EVER[0] if from_ns is None else from_ns, "until": EVER[1] if until_ns is None else until_ns}
-    gone_before = 0 if gone_before_ns is None else gone_before_ns
-    is_told = spark.catalog.tableExists("segment") and "stored_ns" in spark.table("segment").columns
-    gone = spark.sql(GONE, args={"gone": gone_before}) if is_told else spark.sql(NONE_GONE)
-    gone.createOrReplaceTempView("gone")
-    touched = spark.sql(TOUCHED, args={**times, "host": host}).cache()
-    touched.createOrReplaceTempView("touched")
-    if touched.isEmpty():
-        return "no sessions"
-    missing = {row.why: row for row in spark.sql(OF_THEM, args=times).collect()}
-    (excluded,) = spark.sql(EXCLUDED).first()
-    stopped = touched.where("is_gone").count()
-    for view in ("touched", "gone"):
-        spark.catalog.dropTempView(view)
-    touched.unpersist()
+    views = ("waiting", "arrived", "gone", "touched")
+    try:
+        waits = [] if gone_before_ns is None else waiting()
+        spark.createDataFrame(waits, "host string, session bigint").createOrReplaceTempView("waiting")
+        is_told = spark.catalog.tableExists("segment") and "stored_ns" in spark.table("segment").columns
+        arrived = spark.table("segment") if is_told else spark.sql(NOT_TOLD)
+        arrived.select("host", "session", "until_ns").createOrReplaceTempView("arrived")
+        gone = spark.sql(GONE, args={"gone": gone_before_ns or 0}) if is_told else spark.sql(NOT_TOLD)
+        gone.createOrReplaceTempView("gone")
+        times = {"from": EVER[0] if from_ns is None else from_ns, "until": EVER[1] if until_ns is None else until_ns}
+        touched = spark.sql(TOUCHED, args={**times, "host": host})
+        touched.createOrReplaceTempView("touched")
+        sessions, stopped = touched.selectExpr("count(*)", "count_if(is_gone)").first()
+        if sessions == 0:
+            return "no sessions"
+        missing = {row.why: row for row in spark.sql(OF_THEM, args=times).collect()}
+        (excluded,) = spark.sql(EXCLUDED).first()
+    finally:
+        for view in views:
+            spark.catalog.dropTempView(view)
     parts = []
     if is_open := missing.pop("open", None):
         sessions = "1 session is" if is_open.rows == 1 else f"{is_open.rows} sessions are"

@@ -1,6 +1,6 @@
 //! What is missing in a lake, and the verdict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use telemetry_format::Calendar;
@@ -32,7 +32,8 @@ pub struct Completeness {
 const CUT_NS: i64 = 1_000_000_000;
 
 /// Asks the lake what is missing between two times, in nanoseconds since 1970. A session counts as
-/// ended if its last segment arrived before `gone_before`, by the store's clock.
+/// ended if its last segment arrived before `gone_before`, by the store's clock, and all are
+/// committed.
 ///
 /// # Errors
 /// Those of the store.
@@ -50,9 +51,14 @@ pub async fn complete(
         excluded: 0,
         ahead: BTreeMap::new(),
     };
+    let waiting = match gone_before {
+        Some(_) => lake.waiting_sessions().await?,
+        None => BTreeSet::new(),
+    };
     for state in lake.states(host).await? {
         let is_gone = !state.ended
-            && gone_before.zip(state.arrived_ns).is_some_and(|(before, arrived)| arrived < before);
+            && gone_before.zip(state.arrived_ns).is_some_and(|(before, arrived)| arrived < before)
+            && !waiting.contains(&(state.host.clone(), state.session));
         let ends = if state.ended || is_gone { state.last_ns() } else { i64::MAX };
         if state.is_deleted || state.started_ns >= times.end || ends < times.start {
             continue;

@@ -82,8 +82,16 @@ pub fn convert(
     let mut of_spans =
         SpanFiles { layout: catalog.layout(), host: host.clone(), day: 0, files: BTreeMap::new() };
     let hidden = if shows_sensitive { Hidden::default() } else { Hidden::of(events.registries()) };
-    let (days, places) = (BTreeMap::new(), HashMap::new());
-    let mut parts = Parts { catalog, hidden, host, days, places, day: 0..0 };
+    let mut parts = Parts {
+        catalog,
+        hidden,
+        host,
+        days: BTreeMap::new(),
+        day: 0..0,
+        groups: Vec::new(),
+        places: Vec::new(),
+        latest: 0,
+    };
     let mut lanes = LaneNumbers::default();
     let (mut spans, mut damages) = (Spans::new(&events.gaps()), events.damages());
     if !shows_sensitive {
@@ -258,12 +266,27 @@ struct Parts<'c> {
     hidden: Hidden,
     /// If it is in the rows.
     host: Option<Arc<Runs>>,
-    /// By day since 1970: by index of the registry's tables, the rows.
-    days: BTreeMap<i64, Vec<Option<Group>>>,
-    /// By fingerprint: the index of the registry's tables, and of each event type's table there.
-    places: HashMap<u64, (usize, Vec<usize>)>,
+    /// By day since 1970, without the latest: the rows.
+    days: BTreeMap<i64, Groups>,
     /// The nanoseconds of the latest day.
     day: Range<i64>,
+    /// The rows of the latest day.
+    groups: Groups,
+    places: Vec<Place>,
+    /// The index of the latest place: most events have the registry of the one before.
+    latest: usize,
+}
+
+/// By index of a registry's tables: the rows.
+type Groups = Vec<Option<Group>>;
+
+/// Where the events of a registry go.
+struct Place {
+    fingerprint: u64,
+    /// The index of the registry's tables.
+    group: usize,
+    /// By event type: the index of its table there.
+    tables: Vec<usize>,
 }
 
 /// The rows of a registry's major version on one day.
@@ -319,26 +342,26 @@ impl SpanFiles {
 impl Parts<'_> {
     fn push(&mut self, event: &Event<'_>, lane: usize, ns: i64) -> Result<(), ConvertError> {
         let known = event.known_registry();
-        if !self.places.contains_key(&known.fingerprint) {
-            self.enter(known);
+        if self.places.get(self.latest).is_none_or(|place| place.fingerprint != known.fingerprint)
+            && !self.enter(known)
+        {
+            return Ok(());
         }
         if !self.day.contains(&ns) {
-            let start = ns.div_euclid(DAY_NS).saturating_mul(DAY_NS);
-            self.day = start..start.saturating_add(DAY_NS);
+            self.begin_day(ns);
         }
-        let Some((group, places)) = self.places.get(&known.fingerprint) else { return Ok(()) };
-        let groups = self.days.entry(self.day.start / DAY_NS).or_default();
-        if groups.len() <= *group {
-            groups.resize_with(*group + 1, || None);
+        let Place { group, tables, .. } = &self.places[self.latest];
+        if self.groups.len() <= *group {
+            self.groups.resize_with(*group + 1, || None);
         }
-        let group = match &mut groups[*group] {
+        let group = match &mut self.groups[*group] {
             Some(group) => group,
             place => {
                 let Some(((_, major), tables)) = self.catalog.group(known) else { return Ok(()) };
                 place.insert(Group::new(*major, tables))
             }
         };
-        if let Some(lanes) = group.lanes.get_mut(places[event.index()]) {
+        if let Some(lanes) = group.lanes.get_mut(tables[event.index()]) {
             lanes.push_back(lane as i32);
         }
         match group.builder.push(event) {
@@ -347,18 +370,38 @@ impl Parts<'_> {
         }
     }
 
+    /// Finds the place of a registry. Returns false if the catalog does not have it.
     #[cold]
-    fn enter(&mut self, known: &KnownRegistry) {
-        let Some((key, tables)) = self.catalog.group(known) else { return };
+    fn enter(&mut self, known: &KnownRegistry) -> bool {
+        let place = self.places.iter().position(|place| place.fingerprint == known.fingerprint);
+        if let Some(place) = place {
+            self.latest = place;
+            return true;
+        }
+        let Some((key, tables)) = self.catalog.group(known) else { return false };
         let index = |event| {
             let of_event = tables.table_of(known.fingerprint, event);
             of_event.and_then(|of_event| tables.iter().position(|table| Arc::ptr_eq(table, of_event)))
         };
-        let places = (0..known.registry.events.len()).map(|event| index(event).unwrap_or(usize::MAX));
-        self.places.insert(known.fingerprint, (self.catalog.number(key), places.collect()));
+        let tables = (0..known.registry.events.len()).map(|event| index(event).unwrap_or(usize::MAX));
+        let (fingerprint, group) = (known.fingerprint, self.catalog.number(key));
+        self.latest = self.places.len();
+        self.places.push(Place { fingerprint, group, tables: tables.collect() });
+        true
     }
 
-    fn finish(self) -> Result<Vec<NewFile>, ConvertError> {
+    /// Makes the day of a time the latest.
+    #[cold]
+    fn begin_day(&mut self, ns: i64) {
+        let start = ns.div_euclid(DAY_NS).saturating_mul(DAY_NS);
+        let groups = self.days.remove(&(start / DAY_NS)).unwrap_or_default();
+        let before = std::mem::replace(&mut self.groups, groups);
+        self.days.insert(self.day.start / DAY_NS, before);
+        self.day = start..start.saturating_add(DAY_NS);
+    }
+
+    fn finish(mut self) -> Result<Vec<NewFile>, ConvertError> {
+        self.begin_day(i64::MAX);
         let mut files = Vec::new();
         for (day, groups) in self.days {
             for mut group in groups.into_iter().flatten() {

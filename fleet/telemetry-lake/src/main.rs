@@ -291,7 +291,8 @@ impl Command {
             }
             Command::Complete { url, chosen, gone_after } => {
                 let lake = Lake::open(&url).await?;
-                let before = gone_after.map(|hours| now_ns() - i64::from(hours) * 3_600_000_000_000);
+                let ns = |hours: u32| i64::from(hours).saturating_mul(3_600_000_000_000);
+                let before = gone_after.map(|hours| now_ns().saturating_sub(ns(hours)));
                 let found = complete(&lake, chosen.host.as_deref(), chosen.times(), before).await?;
                 for (state, missing) in &found.missing {
                     let lane = missing.lane.map_or_else(|| "-".to_owned(), |lane| lane.to_string());

@@ -1,6 +1,6 @@
 //! Which segments are in no batch yet, and which of them the next batch has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -59,6 +59,15 @@ pub(crate) async fn segments(lake: &Lake, last: u64) -> Result<Segments> {
         segments.planned.extend(known);
     }
     Ok(segments)
+}
+
+impl Lake {
+    /// Returns the hosts and sessions with segments that are not committed.
+    pub(crate) async fn waiting_sessions(&self) -> Result<BTreeSet<(String, u64)>> {
+        let new = segments(self, self.last_batch().await?).await?.new;
+        let names = new.keys().filter_map(|name| name.parse::<SegmentName>().ok());
+        Ok(names.map(|name| (name.host.to_string(), name.session)).collect())
+    }
 }
 
 /// Chooses segments for a batch: at most this many, and of each session no more than a batch may

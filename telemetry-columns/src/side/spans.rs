@@ -64,7 +64,10 @@ impl Spans {
     pub fn push(&mut self, event: &Event<'_>) -> Option<Batch> {
         let batch = self.add();
         self.pairing.take(event, &mut self.found);
-        self.waiting.extend(self.found.drain(..));
+        // Most events are no ends of spans.
+        if !self.found.is_empty() {
+            self.waiting.extend(self.found.drain(..));
+        }
         batch
     }
 

@@ -82,10 +82,9 @@ pub(crate) struct Collect {
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Limits")]
     max_connections: usize,
 
-    /// Bytes of a segment, in MiB; at most 40 if the store is not a directory
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1024),
-        help_heading = "Limits")]
-    max_segment: u64,
+    /// Bytes of a segment, in MiB [default: 64, or 40 if the store is not a directory, which is the most there]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1024), help_heading = "Limits")]
+    max_segment: Option<u64>,
 
     /// Bytes of a segment when it is decompressed, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = clap::value_parser!(u64).range(1..=1 << 20),
@@ -184,12 +183,19 @@ impl Collect {
         store.probe().await.map_err(|error| error.to_string())?;
         let limits = Limits {
             connections: self.max_connections,
-            segment: self.max_segment << 20,
+            segment: self.max_segment.map_or(Limits::default().segment, |mib| mib << 20),
             unpacked: self.max_unpacked << 20,
             hello: Duration::from_secs(self.hello_timeout),
             silence: Duration::from_secs(self.silence_timeout),
             segment_time: Duration::from_secs(self.segment_timeout),
         };
+        if store.dir().is_none() && self.max_segment.is_some_and(|mib| mib > Limits::MOST_OF_A_BUCKET >> 20) {
+            return Err(format!(
+                "found --max-segment {}, expected at most {} for a store that is not a directory",
+                self.max_segment.unwrap_or_default(),
+                Limits::MOST_OF_A_BUCKET >> 20
+            ));
+        }
         Collector::new(store, access, limits, self.spool.clone(), self.protocol)
     }
 

@@ -31,6 +31,12 @@ pub struct Limits {
     pub segment_time: Duration,
 }
 
+impl Limits {
+    /// Bytes of segments that are in memory at a time for a store that takes no files. So a segment
+    /// has at most these.
+    pub const MOST_OF_A_BUCKET: u64 = 40 << 20;
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
@@ -43,9 +49,6 @@ impl Default for Limits {
         }
     }
 }
-
-/// Bytes of segments that are in memory at a time for a store that takes no files.
-const MEMORY: u64 = 40 << 20;
 
 /// Connections that have not said who they are, at a time.
 const MAX_UNKNOWN: usize = 256;
@@ -83,7 +86,7 @@ impl Collector {
             (None, None) => return Err("a store that is not a directory needs --spool DIR".to_owned()),
         };
         if store.dir().is_none() {
-            limits.segment = limits.segment.min(MEMORY);
+            limits.segment = limits.segment.min(Limits::MOST_OF_A_BUCKET);
         }
         let incoming = Incoming::open(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
         Ok(Collector {
@@ -94,7 +97,7 @@ impl Collector {
             versions: (Version::OLDEST, newest),
             figures: Arc::default(),
             incoming,
-            memory: Semaphore::new((MEMORY >> 10) as usize),
+            memory: Semaphore::new((Limits::MOST_OF_A_BUCKET >> 10) as usize),
             requests: Arc::default(),
         })
     }

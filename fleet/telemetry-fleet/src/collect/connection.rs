@@ -291,9 +291,10 @@ impl Receiver {
                 Err(_) => &mut rest,
             };
             let limited = limit.saturating_sub(since.elapsed());
-            match tokio::time::timeout(limited, data(read, len, to)).await {
+            match tokio::time::timeout(limited.min(silence), data(read, len, to)).await {
                 Ok(read) => read.map_err(|error| closed(&error))?,
-                Err(_) => return Err(late()),
+                Err(_) if limited < silence => return Err(late()),
+                Err(_) => return Err(silent(silence)),
             }
             limit = limit.saturating_sub(since.elapsed());
             left -= len as u64;

@@ -50,7 +50,7 @@ impl Figures {
         );
         page.counter("ship_shed_segments_total", "Segments that were shed.", get(&self.shed_segments));
         page.counter("ship_shed_events_total", "Events that were shed.", get(&self.shed_events));
-        page.gauge("ship_spool_bytes", "Bytes of segments in the spool.", one(status.spool));
+        page.gauge("ship_spool_bytes", "Bytes of whole segments in the spool.", one(status.spool));
         let age = match status.oldest_ns {
             0 => 0,
             oldest => {

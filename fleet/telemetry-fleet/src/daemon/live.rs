@@ -85,7 +85,7 @@ impl Live {
             match blocks.next() {
                 Ok(Some(Piece::Block(block))) => {
                     let is_new = sessions.insert(block.header.session);
-                    self.cut(|cutter| {
+                    let mut segments = self.cut(|cutter| {
                         let segments = cutter.push(&block)?;
                         if is_new {
                             cutter.join(block.header.session);
@@ -94,10 +94,11 @@ impl Live {
                     });
                     // What is read outlives this process, if it is killed.
                     self.retry(|| self.cutter().flush(block.header.session));
-                    self.cut(|cutter| cutter.cut_beyond(self.queue.most_open()));
+                    segments.extend(self.cut(|cutter| cutter.cut_beyond(self.queue.most_open())));
+                    self.add(&segments);
                     self.queue.figures.received.fetch_add(block.bytes.len() as u64, Ordering::Relaxed);
                     // Nothing more is read while the spool is full of what cannot be shed.
-                    while !self.queue.wait_for_space(0, TICK) && !self.is_stopping() {}
+                    while !self.queue.wait_for_space(None, TICK) && !self.is_stopping() {}
                 }
                 Ok(Some(Piece::Damage(found, _))) => {
                     let bytes = found.range.end - found.range.start;
@@ -120,7 +121,7 @@ impl Live {
     pub(crate) fn cut_old(&self) {
         let age = Duration::from_millis(self.max_age.load(Ordering::Relaxed));
         let Some(time) = Instant::now().checked_sub(age) else { return };
-        self.cut(|cutter| cutter.cut_older(time));
+        self.add(&self.cut(|cutter| cutter.cut_older(time)));
         if let Some(time) = Instant::now().checked_sub(FORGET) {
             self.cutter().forget_older(time);
         }
@@ -128,11 +129,11 @@ impl Live {
 
     /// Closes all segments.
     pub(crate) fn cut_all(&self) {
-        self.cut(Cutter::cut_all);
+        self.add(&self.cut(Cutter::cut_all));
     }
 
-    /// Lets the cutter do something, and takes the segments that are whole then.
-    fn cut(&self, mut work: impl FnMut(&mut Cutter) -> io::Result<Vec<Segment>>) {
+    /// Lets the cutter do something. Returns the segments that are whole then.
+    fn cut(&self, mut work: impl FnMut(&mut Cutter) -> io::Result<Vec<Segment>>) -> Vec<Segment> {
         let segments = self.retry(|| {
             let mut cutter = self.cutter();
             let segments = work(&mut cutter);
@@ -140,11 +141,16 @@ impl Live {
             self.queue.set_open(cutter.most_open());
             segments
         });
-        for segment in segments.unwrap_or_default() {
+        segments.unwrap_or_default()
+    }
+
+    /// Gives whole segments to the queue, which sheds some if it is full.
+    fn add(&self, segments: &[Segment]) {
+        for segment in segments {
             failpoint("ship-live-cut");
-            self.retry(|| self.queue.add(&segment));
+            self.retry(|| self.queue.add(segment));
         }
-        self.queue.make_space();
+        self.queue.leave_space();
     }
 
     /// Tries until it succeeds: a full disk may have space later, and until then nothing is read.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ pub(crate) struct Queue {
     limit: AtomicU64,
     /// Bytes that the open segments of programs may come to have.
     open: AtomicU64,
+    /// Set if they have become more, so that segments may have to be shed.
+    has_grown: AtomicBool,
     state: Mutex<State>,
     /// Told when there is something to send.
     pub(crate) added: Notify,
@@ -79,8 +81,8 @@ impl Queue {
             state.waiting.insert(key(priority, &name), Entry { path, len, is_kept: false });
         }
         let (added, freed) = (Notify::new(), Condvar::new());
-        let (limit, open) = (AtomicU64::new(limit), AtomicU64::new(0));
-        Ok(Queue { spool, host, figures, limit, open, state: Mutex::new(state), added, freed })
+        let (limit, open, has_grown) = (AtomicU64::new(limit), AtomicU64::new(0), AtomicBool::new(false));
+        Ok(Queue { spool, host, figures, limit, open, has_grown, state: Mutex::new(state), added, freed })
     }
 
     /// Sets the most bytes of the spool.
@@ -93,12 +95,27 @@ impl Queue {
     /// their present lengths instead, each block of a low priority would shed a segment of a higher
     /// one.
     pub(crate) fn set_open(&self, len: u64) {
-        self.open.store(len, Ordering::Relaxed);
+        if self.open.swap(len, Ordering::Relaxed) < len {
+            self.has_grown.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Sheds segments if the space for open ones has grown.
+    pub(crate) fn leave_space(&self) {
+        if self.has_grown.swap(false, Ordering::Relaxed) {
+            self.make_space();
+        }
     }
 
     /// Returns the most bytes of open segments.
     pub(crate) fn most_open(&self) -> u64 {
         self.limit.load(Ordering::Relaxed) / 4
+    }
+
+    /// Returns the most bytes of whole segments that may be there for a file to add one.
+    fn most_of_files(&self) -> u64 {
+        let limit = self.limit.load(Ordering::Relaxed);
+        limit - limit / 4
     }
 
     /// Returns the most bytes of whole segments.
@@ -135,7 +152,7 @@ impl Queue {
 
     /// Sheds the oldest whole segments of the lowest priority until the spool is within its limit,
     /// or has nothing left to shed.
-    pub(crate) fn make_space(&self) {
+    fn make_space(&self) {
         while let Some((key, entry)) = self.take_least() {
             match self.shed(&key.2, &entry) {
                 Ok(Some(events)) => {
@@ -193,11 +210,18 @@ impl Queue {
         state.waiting.insert(key, entry);
     }
 
-    /// Waits a while for space of `len` bytes, and says whether there is some. An empty spool has
-    /// space for anything.
-    pub(crate) fn wait_for_space(&self, len: u64, limit: Duration) -> bool {
+    /// Waits a while for space, and says whether there is some: for a segment of a file, or for
+    /// what programs send. All that open segments may have is left to programs, so that nothing is
+    /// shed for files. An empty spool has space for anything.
+    pub(crate) fn wait_for_space(&self, file: Option<u64>, limit: Duration) -> bool {
         let state = self.state();
-        let is_full = |state: &mut State| state.bytes > 0 && state.bytes + len > self.most_whole();
+        let is_full = |state: &mut State| {
+            let is_beyond = match file {
+                Some(len) => state.bytes + len > self.most_of_files(),
+                None => state.bytes > self.most_whole(),
+            };
+            state.bytes > 0 && is_beyond
+        };
         let waited = self.freed.wait_timeout_while(state, limit, is_full);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }

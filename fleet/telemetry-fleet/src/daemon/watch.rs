@@ -114,7 +114,7 @@ fn spool(path: &Path, live: &Live, max_len: u64) -> io::Result<u64> {
     let queue = &live.queue;
     let add = |segment: &Segment| {
         // Files wait where they are: nothing is shed for them.
-        while !queue.wait_for_space(segment.len, TICK) {
+        while !queue.wait_for_space(Some(segment.len), TICK) {
             if live.is_stopping() {
                 return Err(io::ErrorKind::Interrupted.into());
             }

@@ -100,9 +100,16 @@ impl Cutter {
         Ok(std::mem::take(&mut self.done))
     }
 
-    /// Returns the number of bytes that the open segments may come to have.
+    /// Returns the number of bytes that the open segments may come to have. The facts and labels of
+    /// a session are beyond the length at which a segment is closed.
     pub fn most_open(&self) -> u64 {
-        self.max_len.saturating_mul(self.open.len() as u64)
+        self.lengths().fold(0, |sum, (len, ..)| sum.saturating_add(len.max(self.max_len)))
+    }
+
+    /// Returns the open segments with their lengths.
+    fn lengths(&self) -> impl Iterator<Item = (u64, u64, u8)> {
+        let len = |id, priority| self.sessions.get(id).map_or(0, |session| session.open_len(priority));
+        self.open.iter().map(move |(id, priority)| (len(id, *priority), *id, *priority))
     }
 
     /// Closes the longest segments until the open ones have at most `most` bytes. Returns them.
@@ -110,10 +117,7 @@ impl Cutter {
     /// # Errors
     /// Those of the file system. This may be called again.
     pub fn cut_beyond(&mut self, most: u64) -> io::Result<Vec<Segment>> {
-        let sessions = &self.sessions;
-        let len = |id, priority| sessions.get(id).map_or(0, |session: &Session| session.open_len(priority));
-        let mut lengths: Vec<_> =
-            self.open.iter().map(|(id, priority)| (len(id, *priority), *id, *priority)).collect();
+        let mut lengths: Vec<_> = self.lengths().collect();
         lengths.sort_unstable();
         let mut sum: u64 = lengths.iter().map(|(len, ..)| len).sum();
         while sum > most

@@ -89,7 +89,7 @@ pub struct Bye {
 /// The state of a shipper's spool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Status {
-    /// Bytes of segments in the spool.
+    /// Bytes of whole segments in the spool.
     pub spool: u64,
     /// Nanoseconds since 1970 UTC at which its oldest segment begins, or 0 if it is empty.
     pub oldest_ns: u64,

@@ -305,7 +305,8 @@ fn open_segments_are_within_the_limit_of_the_spool() {
         program.write_all(part).unwrap();
         let len = (sent * part.len()).min(stream.len()) as u64;
         wait::until("all but a part of a block has come", || daemon.received() + 8192 > len);
-        let spooled = bytes_in(&fleet.host.path("spool"));
+        // A file that is renamed meanwhile may count twice.
+        let spooled = (0..5).map(|_| bytes_in(&fleet.host.path("spool"))).min().unwrap();
         // A segment that is shed and its account are there at the same time.
         assert!(spooled < (1 << 20) + (1 << 17), "{spooled} bytes");
     }

@@ -262,20 +262,18 @@ fn idle_and_slow_connections_do_not_hinder_others() {
         }
         slow.answer()
     });
-    // Others are known and silent, one of them inside a segment.
-    let (mut silent, mut stuck) = (Peer::greet(&fleet, collector.port), Peer::greet(&fleet, collector.port));
-    stuck.send(&segment);
+    // Others are known and silent: between segments, inside of one, and inside of a frame.
+    let mut silent = [(); 3].map(|()| Peer::greet(&fleet, collector.port));
+    silent[1].send(&segment);
+    silent[2].send(&[&segment[..], &header(Kind::Data, 9), &[0x89]].concat());
     let idle: Vec<_> =
         (0..1000).map(|_| TcpStream::connect((&*fleet.address, collector.port)).unwrap()).collect();
     fleet.check(&collector);
     collector.wait_for("refused: it did not say who it is, and others wait");
     collector.wait_for("refused: it did not say who it is in time");
     let late = "a segment did not come in time";
-    for (answer, why) in [
-        (silent.answer(), "it sent nothing for 3 s"),
-        (stuck.answer(), "it sent nothing for 3 s"),
-        (slow.join().unwrap(), late),
-    ] {
+    let answers = silent.each_mut().map(|peer| (peer.answer(), "it sent nothing for 3 s"));
+    for (answer, why) in answers.into_iter().chain([(slow.join().unwrap(), late)]) {
         let Some(Message::Bye(Bye { is_passing: false, text })) = answer else { panic!("{answer:?}") };
         assert_eq!(text, why);
     }

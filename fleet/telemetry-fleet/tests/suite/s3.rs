@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-use telemetry_fleet::wire::{Bye, Message, Outcome};
+use telemetry_fleet::wire::{Bye, Message, Outcome, Segment};
 
 use crate::collect::{Collector, Fleet};
 use crate::hostile::{Peer, check_memory, segment_of};
@@ -153,10 +153,10 @@ fn long_segments_share_the_memory_of_a_collector() {
     });
     check_memory(&collector, 3);
     let mut peer = Peer::greet(&fleet, collector.port);
-    let (name, bytes) = segment_of(4, most + 1024);
-    peer.segment(&name, &bytes);
+    let (name, len) = (segment_of(4, 1024).0, most as u64 + 1);
+    peer.send(&Message::Segment(Segment { number: 1, len, name }).frame());
     let Some(Message::Bye(Bye { text, .. })) = peer.answer() else { panic!("it is taken") };
-    assert_eq!(text, "a segment of 41944064 bytes, expected at most 41943040");
+    assert_eq!(text, "a segment of 41943041 bytes, expected at most 41943040");
 }
 
 #[test]

@@ -65,7 +65,12 @@ fn losses_and_holes_are_told() {
     // The program was killed, and nothing comes any more.
     let gone = lake.succeed(&["complete", "--host", "h3", "--gone-after", "0"]);
     assert_eq!(gone, "complete: all sessions have ended; 1 session stopped without an end\n");
-    assert_eq!(lake.run(&["complete", "--host", "h3", "--gone-after", "1"]), said);
+    for hours in ["1", "4294967295"] {
+        assert_eq!(lake.run(&["complete", "--host", "h3", "--gone-after", hours]), said);
+    }
+    // It has not gone if something waits to be committed.
+    lake.ship_cut("h3", &make(&registry(), &Plan { seed: 3, end: false, ..plan }).stream, 1 << 13);
+    assert_eq!(lake.run(&["complete", "--host", "h3", "--gone-after", "0"]), said);
 }
 
 #[test]
