@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use telemetry_decode::writer::Lane;
 use telemetry_decode::{RawStr, Value};
 
-use crate::run::{Folder, Run, run};
+use crate::run::{Folder, Run};
 use crate::spans::tangled_of;
 use crate::sql::rows;
 use crate::streams::{begun, gc, gc_registry, labeled, lossy, two_registries};
@@ -196,21 +196,32 @@ fn memory_of_a_report_stays_the_same() {
 /// Runs a command, and returns the most memory that it takes, in KiB. The pages of the program file
 /// do not count: they depend on how it is built.
 pub(crate) fn peak(folder: &Folder, args: &str) -> usize {
-    // The peak that the system reports, read until the command ends.
-    let telemetry = env!("CARGO_BIN_EXE_telemetry");
-    let script = format!(
-        "{telemetry} {args} > /dev/null & \
-         while grep -sE 'VmHWM|RssFile' /proc/$!/status; do sleep 0.01; done; wait $!"
-    );
-    let Run { stdout, stderr, code } =
-        run(Command::new("sh").args(["-c", &script]).current_dir(folder.path("")), &[]);
-    assert_eq!(code, Some(0), "{stderr}");
-    let peaks = String::from_utf8(stdout).unwrap();
-    let most = |of: &str| {
-        let values = peaks.lines().filter_map(|line| line.strip_prefix(of)?.split_whitespace().nth(1));
-        values.filter_map(|value| value.parse::<usize>().ok()).max().unwrap()
+    // With the lowest priority, so that it does not end before its last memory is read.
+    let mut child = Command::new("nice")
+        .args(["-n", "19", env!("CARGO_BIN_EXE_telemetry")])
+        .args(args.split(' '))
+        .current_dir(folder.path(""))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let path = format!("/proc/{}/status", child.id());
+    let (mut peak, mut file) = (0, 0);
+    let ended = loop {
+        let status = std::fs::read_to_string(&path).unwrap_or_default();
+        let of = |name: &str| {
+            let value = status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next());
+            value.map_or(0, |value| value.parse::<usize>().unwrap())
+        };
+        (peak, file) = (of("VmHWM:").max(peak), of("RssFile:").max(file));
+        if let Some(ended) = child.try_wait().unwrap() {
+            break ended;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
     };
-    most("VmHWM") - most("RssFile")
+    assert!(ended.success(), "{args}: {ended}");
+    peak - file
 }
 
 /// Makes a stream of threads that emit much, in turn.
