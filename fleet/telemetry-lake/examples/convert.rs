@@ -1,7 +1,8 @@
-//! Measures the conversion of segments, in processor time of one thread: `convert [MILLIONS [FILE…]]`.
+//! Measures the conversion of segments, in processor time of one thread: `convert [MILLIONS
+//! [FILE…]]`.
 //!
-//! It converts made streams of so many events, in which four threads alternate, and then streams in
-//! files, each of which has one session.
+//! It converts made streams of MILLIONS events, in which four threads alternate. Then it converts
+//! streams in files, each of which has one session.
 
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Facts, Value};

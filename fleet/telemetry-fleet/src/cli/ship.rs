@@ -68,8 +68,7 @@ pub(crate) struct Ship {
     #[arg(long, value_name = "DIR", help_heading = "Service")]
     watch: Vec<PathBuf>,
 
-    /// Bytes of the spool, in MiB; beyond it, the oldest events of the lowest priority are shed. Up to a quarter is
-    /// kept free for open segments
+    /// Bytes of the spool, in MiB; beyond it, the oldest events of the lowest priority are shed
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=1 << 30),
         help_heading = "Service")]
     spool_limit: u64,
