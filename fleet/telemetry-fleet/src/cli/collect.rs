@@ -82,7 +82,7 @@ pub(crate) struct Collect {
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Limits")]
     max_connections: usize,
 
-    /// Bytes of a segment, in MiB [default: 64; 40, the most there, for a bucket]
+    /// Bytes of a segment, in MiB; a bucket takes at most 40 [default: 64, or 40 for a bucket]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1024), help_heading = "Limits")]
     max_segment: Option<u64>,
 
