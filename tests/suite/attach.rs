@@ -225,7 +225,7 @@ fn a_signal_handler_starts_no_thread() {
 fn a_thread_that_blocks_signals_is_not_slow_forever() {
     child("attach::a_thread_that_blocks_signals_is_not_slow_forever", silent, || {
         system::on_signal(libc::SIGUSR1, handler);
-        system::block_signal();
+        system::block_signal(libc::SIGUSR1);
         (0..2000).for_each(|_| emit());
         assert!(telemetry::get().is_empty());
         assert_eq!(threads(), [""; 0]);

@@ -233,13 +233,13 @@ pub(crate) fn raise(signal: libc::c_int) {
     unsafe { libc::raise(signal) };
 }
 
-/// Blocks `SIGUSR1` in this thread.
-pub(crate) fn block_signal() {
+/// Blocks a signal in this thread.
+pub(crate) fn block_signal(signal: libc::c_int) {
     // SAFETY: all zeros is a valid set, and the calls fill it.
     unsafe {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&mut set);
-        libc::sigaddset(&mut set, libc::SIGUSR1);
+        libc::sigaddset(&mut set, signal);
         libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
     }
 }
