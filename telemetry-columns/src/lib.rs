@@ -53,6 +53,8 @@ pub use parquet::group::{EncodedRowGroup, RowGroup};
 #[cfg(feature = "parquet")]
 pub use parquet::writer::ParquetWriter;
 pub use side::accounts::{block_table, side_tables};
+#[cfg(feature = "spans")]
+pub use side::carried_spans::{CarriedSpans, OpenSpan, SpanPart};
 pub use side::counters::CounterValues;
 pub use side::messages::Messages;
 pub use side::rows::{Cell, Rows};

@@ -28,7 +28,8 @@ impl core::fmt::Display for Malformed {
         match self {
             Malformed::Truncated => write!(f, "the bytes end inside a value"),
             Malformed::Length(n) => write!(f, "a length of {} reaches beyond the block", Grouped::from(*n)),
-            Malformed::Value(n) => write!(f, "a value of {n} is not one of its type"),
+            // Its parameter may be sensitive.
+            Malformed::Value(_) => write!(f, "a value is not one of its type"),
             Malformed::Utf8 => write!(f, "a string is not UTF-8"),
         }
     }

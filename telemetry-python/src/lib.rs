@@ -17,7 +17,7 @@ mod table;
 use pyo3::prelude::*;
 
 /// The number of this interface. Python files that expect another one do not use this module.
-const INTERFACE: u32 = 5;
+const INTERFACE: u32 = 6;
 
 /// Reads the events of streams for the package `telemetry_events`.
 #[pymodule(gil_used = true)]

@@ -143,7 +143,7 @@ impl Maker {
         let labels = match self.labels.iter().position(|labels| labels.session == key.0) {
             Some(index) => index,
             None => {
-                let of = object.getattr("session")?.getattr("label")?.unbind();
+                let of = object.getattr("session")?.getattr("_label")?.unbind();
                 self.labels.push(Labels { session: key.0, of, known: HashMap::new() });
                 self.labels.len() - 1
             }

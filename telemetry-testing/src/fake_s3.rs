@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 /// A server on a thread. It answers some requests wrongly.
@@ -20,6 +20,15 @@ struct State {
     random: u64,
     /// One in this number of requests fails; 0 is never.
     faults: u64,
+    /// How long each answer takes.
+    delay: Duration,
+    /// Requests that wait for their answers, and the most of them so far.
+    waiting: usize,
+    most_waiting: usize,
+    /// Answers about objects with this in their names are held until so many requests wait.
+    held: (&'static str, usize),
+    /// Told when they do.
+    released: Arc<Condvar>,
 }
 
 /// What goes wrong with a request.
@@ -41,13 +50,26 @@ enum Fault {
 /// How long a late answer takes, and how long none comes.
 const LATE: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
 
+/// How long answers are held in vain. It is less than the patience of a client, whose second try
+/// would count as another request.
+const HELD: Duration = Duration::from_secs(20);
+
 impl FakeS3 {
     /// Starts a server with the bucket `fleet`. One in `faults` requests fails; 0 is none.
     pub fn start(seed: u64, faults: u64) -> FakeS3 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
-        let state =
-            Arc::new(Mutex::new(State { objects: BTreeMap::new(), writes: 0, random: seed | 1, faults }));
+        let state = Arc::new(Mutex::new(State {
+            objects: BTreeMap::new(),
+            writes: 0,
+            random: seed | 1,
+            faults,
+            delay: Duration::ZERO,
+            waiting: 0,
+            most_waiting: 0,
+            held: ("", 0),
+            released: Arc::default(),
+        }));
         let shared = state.clone();
         std::thread::spawn(move || {
             for connection in listener.incoming().map_while(Result::ok) {
@@ -63,6 +85,21 @@ impl FakeS3 {
     /// Changes how often a request fails.
     pub fn set_faults(&self, faults: u64) {
         self.state.lock().unwrap().faults = faults;
+    }
+
+    /// Changes how long each answer takes.
+    pub fn set_delay(&self, delay: Duration) {
+        self.state.lock().unwrap().delay = delay;
+    }
+
+    /// Holds the answers about objects with `part` in their names, until `count` requests wait.
+    pub fn hold(&self, part: &'static str, count: usize) {
+        self.state.lock().unwrap().held = (part, count);
+    }
+
+    /// Returns the most requests that waited for their answers at a time.
+    pub fn most_waiting(&self) -> usize {
+        self.state.lock().unwrap().most_waiting
     }
 
     /// Returns the names and bytes of all objects.
@@ -111,7 +148,7 @@ impl State {
 }
 
 /// Answers the requests of a connection.
-fn serve(connection: TcpStream, state: &Mutex<State>) -> io::Result<()> {
+fn serve(connection: TcpStream, shared: &Mutex<State>) -> io::Result<()> {
     let mut input = BufReader::new(connection.try_clone()?);
     let mut output = connection;
     loop {
@@ -137,7 +174,9 @@ fn serve(connection: TcpStream, state: &Mutex<State>) -> io::Result<()> {
         let (method, path) = (words.next().unwrap(), words.next().unwrap());
         let (key, query) = path.split_once('?').unwrap_or((path, ""));
         let key = key.trim_start_matches("/fleet/").replace("%3D", "=");
-        let mut state = state.lock().unwrap();
+        let mut state = shared.lock().unwrap();
+        state.waiting += 1;
+        state.most_waiting = state.most_waiting.max(state.waiting);
         let fault = state.fault();
         let (status, answer) = match (method, fault) {
             (_, Fault::Slow) => ("503 Slow Down", Vec::new()),
@@ -173,7 +212,19 @@ fn serve(connection: TcpStream, state: &Mutex<State>) -> io::Result<()> {
             },
         };
         let etag = state.objects.get(&key).map_or(0, |(tag, _)| *tag);
+        if key.contains(state.held.0) {
+            let released = state.released.clone();
+            let are_few = |state: &mut State| state.waiting < state.held.1;
+            state = released.wait_timeout_while(state, HELD, are_few).unwrap().0;
+            // All go on, also if one has waited in vain.
+            state.held.1 = 0;
+            released.notify_all();
+        }
+        let delay = state.delay;
         drop(state);
+        std::thread::sleep(delay);
+        // Before the answer: its client may send the next request at once.
+        shared.lock().unwrap().waiting -= 1;
         match fault {
             Fault::Lost => return Ok(()),
             Fault::Late => std::thread::sleep(LATE[0]),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use telemetry_decode::writer::{Compress, Lane, Writer};
 use telemetry_decode::{EnumValue, Facts, RawStr, Value};
-use telemetry_format::{HEADER_LEN, Header, Loss};
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss};
 use telemetry_schema::{Count, Param, Registry, Sort};
 
 use crate::read::{Read, show};
@@ -269,6 +269,108 @@ pub fn edit(block: &mut [u8], change: impl FnOnce(&mut Header)) {
     change(&mut header);
     header.payload_crc = crc32c::crc32c(&block[header.header_len.into()..]);
     block[..HEADER_LEN].copy_from_slice(&header.encode(crc32c::crc32c));
+}
+
+/// Makes a stream of one lane, in blocks of two events. A shipper withheld events 6 and 7: in their
+/// place, it states all events before as excluded. The blocks of 2, 3, 8 and 9 are lost.
+pub fn withheld() -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new());
+    writer.session(1, &Facts::default(), 0, START).unwrap();
+    let lane = Lane { session: 1, thread: 4, registry: writer.registry(1, &registry()).unwrap() };
+    for ticks in [10, 20, 30, 40, 50, 60] {
+        writer.event(lane, 1, ticks, &[]).unwrap();
+        writer.event(lane, 1, ticks + 5, &[]).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.end(1, 70).unwrap();
+    let stream = writer.finish().unwrap();
+    let mut left = Vec::new();
+    for block in blocks(&stream) {
+        let mut block = stream[block].to_vec();
+        let Header { thread, before, header_len, .. } = header(&block);
+        match (thread, before) {
+            (4, 2 | 8) => continue,
+            (4, 6) => {
+                block.truncate(header_len.into());
+                edit(&mut block, |header| {
+                    (header.events, header.payload_len, header.unpacked_len) = (0, 0, 0);
+                    (header.seq, header.offset, header.before, header.excluded) = (6, 0, 8, 8);
+                });
+            }
+            (4, before) => edit(&mut block, |header| (header.seq, header.offset) = (before as u32, 0)),
+            // The block at the end counts what was not withheld.
+            (_, 12) => edit(&mut block, |header| header.before = 10),
+            _ => {}
+        }
+        left.extend(block);
+    }
+    left
+}
+
+/// Makes two streams of one session with two lanes. The first stream lacks events 80 to 90 of its
+/// first lane, which were excluded, and the second has only these. At the end of each lane, `lost`
+/// events are missing.
+pub fn of_two_sinks(lost: [u64; 2]) -> [Vec<u8>; 2] {
+    [false, true].map(|is_snapshot| {
+        let mut writer = Writer::new(Vec::new());
+        writer.session(1, &Facts::default(), 0, START).unwrap();
+        let registry = writer.registry(1, &registry()).unwrap();
+        let [first, second] = [4, 5].map(|thread| Lane { session: 1, thread, registry });
+        let mut add = |lane, excluded, events: std::ops::Range<u64>| {
+            writer.exclude(lane, 0, excluded).unwrap();
+            events.for_each(|ticks| writer.event(lane, 1, ticks, &[]).unwrap());
+            writer.sync(1, 150).unwrap();
+        };
+        if is_snapshot {
+            add(first, 80, 80..90);
+            return numbered(&writer.finish().unwrap(), |_| true);
+        }
+        add(first, 0, 0..80);
+        add(first, 10, 90..100);
+        add(first, 0, 100..100 + lost[0]);
+        add(second, 0, 0..10);
+        add(second, 0, 10..10 + lost[1]);
+        writer.end(1, 200).unwrap();
+        let is_lost = |header: &Header| matches!((header.thread, header.before), (4, 100) | (5, 10));
+        numbered(&writer.finish().unwrap(), |header| !is_lost(header))
+    })
+}
+
+/// Makes a stream of one lane that lacks events 70 to 80, which the sink lost, and 90 to 100, which
+/// were excluded. Only the last block states the loss.
+pub fn late_loss() -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new());
+    writer.session(1, &Facts::default(), 0, START).unwrap();
+    let lane = Lane { session: 1, thread: 4, registry: writer.registry(1, &registry()).unwrap() };
+    for (sink, excluded, events) in [(0, 0, 0..70_u64), (10, 0, 80..90), (0, 10, 100..110)] {
+        writer.lose(lane, 0, Loss { sink, ..Loss::default() }).unwrap();
+        writer.exclude(lane, 0, excluded).unwrap();
+        events.for_each(|ticks| writer.event(lane, 1, ticks, &[]).unwrap());
+        writer.sync(1, 150).unwrap();
+    }
+    writer.end(1, 200).unwrap();
+    let mut stream = writer.finish().unwrap();
+    let block = blocks(&stream).into_iter().find(|block| header(&stream[block.clone()]).before == 80);
+    edit(&mut stream[block.unwrap()], |header| header.lost = Loss::default());
+    stream
+}
+
+/// Returns the chosen blocks of a stream. Each block of events has the number of its first event.
+fn numbered(stream: &[u8], keeps: impl Fn(&Header) -> bool) -> Vec<u8> {
+    let mut kept = Vec::new();
+    for block in blocks(stream) {
+        let mut block = stream[block].to_vec();
+        if !keeps(&header(&block)) {
+            continue;
+        }
+        edit(&mut block, |header| {
+            if header.block_type == BlockType::Events {
+                header.seq = header.before as u32;
+            }
+        });
+        kept.extend(block);
+    }
+    kept
 }
 
 /// Lets the clock of the host be wrong by an hour, or be set back or forward in the midst.

@@ -232,6 +232,8 @@ fn command(subject: &Subject, folder: &Path, tests: &str) -> Command {
     command.arg("--output").arg(folder).args(["--test-package", tests]);
     // Without backtraces, because an interrupt of cargo-mutants is none of its mistakes.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("RUST_BACKTRACE", "0");
+    // A mutant changes one function, and packages that depend on its own are built again.
+    command.env("CARGO_INCREMENTAL", "1");
     command
 }
 

@@ -29,40 +29,45 @@ class _Losses:
     def __init__(self) -> None:
         #: By the number of the next event and the sum of the counters.
         self.keys: list[tuple[int, int]] = []
-        self.entries: list[tuple[_Counters, int, int]] = []
+        #: The counters of blocks that state the same, and the events before the last of them.
+        self.entries: list[tuple[_Counters, int]] = []
 
-    def note(self, before: int, end_ticks: int, counters: _Counters) -> None:
+    def note(self, before: int, counters: _Counters) -> None:
         key = (before, sum(counters))
         index = len(self.keys)
         while index and self.keys[index - 1] > key:
             index -= 1
         if index and _highest(self.entries[index - 1][0], counters) == self.entries[index - 1][0]:
-            known, first, last = self.entries[index - 1]
-            self.entries[index - 1] = known, first, max(last, end_ticks)
+            known, last = self.entries[index - 1]
+            # One that states less may be of another stream of the lane.
+            if known == counters:
+                self.entries[index - 1] = known, max(last, before)
             return
-        last = end_ticks
+        last = before
         after = index - 1 if index and self.keys[index - 1] == key else index
         if after < len(self.keys) and self.entries[after][0] == counters:
-            last = max(last, self.entries[after][2])
+            last = max(last, self.entries[after][1])
             del self.keys[after], self.entries[after]
             index = after
         if index and self.keys[index - 1] == key:
-            self.entries[index - 1] = counters, end_ticks, last
+            self.entries[index - 1] = counters, last
             return
         self.keys.insert(index, key)
-        self.entries.insert(index, (counters, end_ticks, last))
+        self.entries.insert(index, (counters, last))
 
     def total(self) -> _Counters:
         return _functools.reduce(_highest, (entry[0] for entry in self.entries), _NOTHING)
 
-    def steps(self) -> _t.Iterator[tuple[int, _Counters]]:
-        """Returns the number of the event after each loss, and what was lost or excluded there."""
-        total = _NOTHING
-        for (before, _), (counters, _, _) in zip(self.keys, self.entries):
+    def steps(self) -> _t.Iterator[tuple[int, int, _Counters]]:
+        """Returns what was lost or excluded, each with the events before the last block that states
+        less, and before the first that states it."""
+        total, after = _NOTHING, 0
+        for (before, _), (counters, last) in zip(self.keys, self.entries):
             step = tuple(max(a - b, 0) for a, b in zip(counters, total))
             total = _highest(total, counters)
             if any(step):
-                yield before, step
+                yield min(after, before), before, step
+            after = last
 
 
 class Lane:
@@ -102,21 +107,47 @@ class _LaneState:
         self.slots: list[int] = []
         self.read = 0
         self.covered = _Coverage()
+        #: Events whose blocks are in the stream, as their headers say.
+        self.noted = _Coverage()
         self.unread = _Coverage()
         self.losses = _Losses()
         self.recorded = 0
+        #: The most events that one header says were written to its stream.
+        self.stated = 0
 
     def note(self, header: _Header) -> None:
         self.note_losses(header.before, header)
         self.recorded = max(self.recorded, header.end())
+        self.stated = max(self.stated, header.end() - header.excluded - header.lost.sink)
+        gap = self.noted.first_gap(header.before, header.end())
+        if gap is not None:
+            self.noted.add(*gap, 0, 0)
 
     def note_losses(self, before: int, header: _Header) -> None:
-        self.losses.note(before, header.end_ticks, (*header.lost, header.excluded))
+        self.losses.note(before, (*header.lost, header.excluded))
+
+    def excluded(self, there: _Coverage) -> _t.Iterator[tuple[int, int]]:
+        """Returns the excluded events that are not in a set of the lane's events. They come with the
+        end of the gap in which they are. A block may state more than there are since the last one.
+        It may also state a loss of the sink that lies before earlier blocks."""
+        at = unexplained = 0
+        for after, before, counters in self.losses.steps():
+            unexplained += sum(end - start for start, end in there.gaps_in(at, after))
+            gaps = there.gaps_in(after, before)
+            absent = sum(end - start for start, end in gaps)
+            left = min(counters[4], max(absent - max(counters[2] - unexplained, 0), 0))
+            unexplained = max(unexplained + absent - left - counters[2], 0)
+            at = before
+            for start, end in reversed(gaps if counters[4] else []):
+                yield end, min(left, end - start)
+                left -= min(left, end - start)
 
     def written(self) -> int:
-        """Returns the number of events that were written to the stream, as its headers say."""
-        counters = self.losses.total()
-        return max(self.recorded - counters[4] - counters[2], 0)
+        """Returns the number of events that were written to the stream, as its headers say. Another
+        stream of the session may have events that were not written to this one."""
+        excluded = sum(events for _, events in self.excluded(self.noted))
+        written = self.recorded - self.losses.total()[2] - excluded
+        return min(max(written, self.noted.count()), self.stated)
 
     def count_unreadable(self, start: int, header: _Header) -> None:
         """Counts the events of a part as unreadable, from a number on."""
@@ -137,11 +168,10 @@ class _LaneState:
         if self.recorded > at:
             gaps[self.recorded] = self.recorded - at
         ends = sorted(gaps)
-        for before, counters in self.losses.steps():
-            if counters[4]:
-                after = next((end for end in ends if end >= before), None)
-                if after is not None and self.covered.first_gap(max(before - 1, 0), before):
-                    gaps[after] = max(gaps[after] - counters[4], 0)
+        for before, events in self.excluded(self.covered):
+            after = next((end for end in ends if end >= before), None)
+            if after is not None:
+                gaps[after] = max(gaps[after] - events, 0)
         excluded = max(absent - sum(gaps.values()), 0)
         return max(absent - excluded - self.losses.total()[2], 0), excluded
 

@@ -35,6 +35,20 @@ class _Coverage:
             end = min(end, self.starts[index])
         return (start, end) if start < end else None
 
+    def gaps_in(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Returns the parts of a range that are not in the set, in order."""
+        gaps: list[tuple[int, int]] = []
+        gap = self.first_gap(start, end)
+        while gap is not None:
+            gaps.append(gap)
+            gap = self.first_gap(gap[1], end)
+        return gaps
+
+    def fill(self, start: int, end: int) -> None:
+        """Adds what is not in the set of a range."""
+        for gap in self.gaps_in(start, end):
+            self.add(*gap, 0, 0)
+
     def add(self, start: int, end: int, base: int, last: int) -> None:
         """Adds a range that is not in the set."""
         if start >= end:
@@ -61,8 +75,5 @@ class _Coverage:
         """Returns the number of events that are in this set and not in the other."""
         total = 0
         for start, (end, _, _) in zip(self.starts, self.ranges):
-            gap = other.first_gap(start, end)
-            while gap is not None:
-                total += gap[1] - gap[0]
-                gap = other.first_gap(gap[1], end)
+            total += sum(last - first for first, last in other.gaps_in(start, end))
         return total

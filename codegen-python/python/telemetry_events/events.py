@@ -55,8 +55,9 @@ def _unsigned(r: bytes, i: int, e: int) -> tuple[int, int]:
     return int.from_bytes(r[i:end], "little") >> _SHIFT[b], end
 
 
-def _wrong_value(v: int) -> _t.NoReturn:
-    raise _Malformed(f"a value of {v} is not one of its type")
+def _wrong_value() -> _t.NoReturn:
+    # Its parameter may be sensitive.
+    raise _Malformed("a value is not one of its type")
 
 
 def _wrong_length(n: int) -> _t.NoReturn:
@@ -83,7 +84,7 @@ def _elements(
     if packing == "bool":
         for v in r[i : min(i + count, e)]:
             if v > 1:
-                _wrong_value(v)
+                _wrong_value()
             out.append(v == 1)
         if len(out) < count:
             raise _Malformed(_TRUNCATED)
@@ -100,7 +101,7 @@ def _elements(
             continue
         n = v >> 1 ^ -(v & 1) if is_signed else v
         if not least <= n <= most:
-            _wrong_value(v)
+            _wrong_value()
         out.append(n)
     return out, i, out[0] if is_delta and out else base
 
@@ -167,7 +168,7 @@ class _Source:
         if packing in ("u8", "i8", "bool"):
             self.add(depth, f"{var} = p[i]", "i += 1")
             if packing == "bool":
-                self.add(depth, f"if {var} > 1:", f"    wrong_value({var})")
+                self.add(depth, f"if {var} > 1:", "    wrong_value()")
             return {"u8": var, "i8": f"({var} ^ 128) - 128", "bool": f"{var} == 1"}[packing]
         if packing in ("f32", "f64"):
             self.add(depth, f"({var},) = {packing}(r, i)", f"i += {_MIN_LEN[packing]}")
@@ -181,7 +182,7 @@ class _Source:
         if packing in _RANGE:
             # The largest zigzag number is that of the smallest number.
             most = _RANGE[packing][1] if packing[0] == "u" else 2 * _RANGE[packing][1] + 1
-            self.add(depth, f"if {var} > {most}:", f"    wrong_value({var})")
+            self.add(depth, f"if {var} > {most}:", "    wrong_value()")
         return f"{var} >> 1 ^ -({var} & 1)" if packing[0] == "i" else var
 
     def choose(self, depth: int, codes: list[int], leaf: _t.Callable[[int, int], None]) -> None:

@@ -66,21 +66,24 @@ class _Hiding:
         self.cut()
         return all(self.scrubbed.get(session, False) for session in sessions)
 
-    def hidden(self, registries: dict[int, Registry]) -> tuple[dict[int, _Hidden], dict[int, _Hidden]]:
-        """Returns what is hidden, by fingerprint, and the part of it by which names are not read."""
+    def hidden(
+        self, registries: dict[int, Registry]
+    ) -> tuple[dict[int, _Hidden], dict[int, _Hidden], _t.Optional[HiddenValue]]:
+        """Returns what is hidden, by fingerprint, and the part of it by which names are not read. If
+        a list of all labels is hidden, too, returns what stands for each."""
         marked = {
             found: _with_numbers(registries[found], marks) for found, marks in self.marked.items() if found in registries
         }
         names = {found: _stand_ins(marks) for found, marks in marked.items()}
         if not any(_has_label(registries[found], marks) for found, marks in marked.items()):
-            return names, names
+            return names, names, None
         # Only events that refer to a label show it.
         for found, marks in marked.items():
             for code, mark in _namings(registries[found], "label"):
                 for place in (mark.of, mark.by):
                     marks[code][place] = marks[code][place] or _SECRET
             marked[found] = _with_numbers(registries[found], marks)
-        return {found: _stand_ins(marks) for found, marks in marked.items()}, names
+        return {found: _stand_ins(marks) for found, marks in marked.items()}, names, _SHOWN[_SECRET]
 
 
 def _namings(registry: Registry, named: str) -> _t.Iterator[tuple[int, _Mark]]:

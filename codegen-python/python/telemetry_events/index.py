@@ -249,14 +249,23 @@ class _ColumnsReader(Reader[_t.Any]):
     def _note(self, index: _Index, state: _LaneState, rows: _t.Any) -> None:
         """Takes what the headers of a lane's blocks say of its events."""
         np, fields = self.np, index.fields
-        before, losses = fields["before"][rows], index.losses[rows]
-        differs = np.ones(len(rows), "?")
+        before, end, losses = fields["before"][rows], fields["end"][rows], index.losses[rows]
+        tells = np.ones(len(rows), "?")
         if (before[1:] >= before[:-1]).all():
-            # The same counters with a later event tell nothing new.
-            differs[1:] = losses[1:] != losses[:-1]
-        for row in rows[differs].tolist():
+            # Of blocks with the same counters, only the first and the last tell something.
+            differs = losses[1:] != losses[:-1]
+            tells[1:-1] = differs[1:] | differs[:-1]
+        for row in rows[tells].tolist():
             state.note(index.header(row))
-        state.recorded = max(state.recorded, min(int(fields["end"][rows].max()), _MAX))
+        state.recorded = max(state.recorded, min(int(end.max()), _MAX))
+        sink, _, excluded = np.ascontiguousarray(index.rows[rows, 104:128]).view("<u8").T
+        given = end - np.minimum(end, sink)
+        given -= np.minimum(given, excluded)
+        state.stated = max(state.stated, int(given.max()))
+        borders = np.flatnonzero(before[1:] != end[:-1])
+        starts, stops = before[np.append(0, borders + 1)], end[np.append(borders, len(rows) - 1)]
+        for first, last in zip(starts.tolist(), stops.tolist()):
+            state.noted.fill(first, last)
 
     def _of_names(self, index: _Index) -> list[_Block]:
         """Returns the blocks that are read for their names."""

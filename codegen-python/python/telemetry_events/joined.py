@@ -103,7 +103,7 @@ def _add_names(found: _Columns, columns: dict[str, _t.Any], param: _Param, taken
         names = np.empty(values.shape, object)
         for session in found.reader.sessions:
             rows = columns["session"] == session.id
-            names[rows] = _names_of(np, values[rows], lambda number: session.label(number).text)
+            names[rows] = _names_of(np, values[rows], lambda number: session._label(number).text)
     mask = np.ma.getmask(values)
     columns[name] = names if mask is np.ma.nomask else np.ma.masked_array(names, mask)
 

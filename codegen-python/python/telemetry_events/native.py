@@ -17,7 +17,7 @@ from .sessions import Session
 # --- The compiled reader, where it is installed.
 
 # The interface of the compiled module that these files use.
-_INTERFACE = 5
+_INTERFACE = 6
 # Events that are made at once: few enough to stay in the cache.
 _AT_A_TIME = 512
 

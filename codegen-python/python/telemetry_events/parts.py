@@ -192,7 +192,7 @@ class _Parts(_Contents):
                 part.time,
                 state.slots,
                 state.lane,
-                state.session.label,
+                state.session._label,
                 into,
             )
             part.next += done
@@ -262,7 +262,9 @@ class _Parts(_Contents):
     def _hide(self) -> None:
         """Hides the values of sensitive parameters, after all headers were read."""
         if not self._shows_sensitive and not self._hiding.is_over(self._by_id):
-            self._hidden, self._hidden_names = self._hiding.hidden(self.registries)
+            self._hidden, self._hidden_names, label = self._hiding.hidden(self.registries)
+            for session in self.sessions:
+                session._hidden_label = label
 
     def _has_names(self, header: _Header) -> bool:
         registry = self.registries.get(header.registry)

@@ -91,6 +91,10 @@ _NAME_ENTRY = 64
 class Session:
     """The life of one process."""
 
+    # What stands for all texts of labels, if a sensitive parameter has some of them. Only the events
+    # that refer to a label show it. Pickles of earlier versions do not have it.
+    _hidden_label: _t.Optional[str] = None
+
     def __init__(self, id_: int, ticks: int, wall: int) -> None:
         #: A number that no other session has.
         self.id = id_
@@ -114,14 +118,34 @@ class Session:
         self._names: dict[str, dict[int, dict[int, _GivenName]]] = {"pointer": {}, "addr": {}, "": {}}
         self._texts: dict[str, LabelRef] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        """Returns what `pickle` stores: no text of a label that is hidden. Events have their own."""
+        state = dict(self.__dict__)
+        if self._hidden_label is not None:
+            # Names of addresses and pointers are not hidden.
+            names = [given for of in self._names.values() for at in of.values() for given in at.values()]
+            labels = [given for given in names if given.text is None and given.of is None]
+            used = {given.value for given in labels if not given.numbers[0]}
+            state["_labels"] = {number: text for number, text in self._labels.items() if number in used}
+        return state
+
     def label(self, number: int) -> LabelRef:
-        """Returns the label of a number."""
+        """Returns the label of a number. If a sensitive parameter has labels, its text is a
+        `HiddenValue`."""
+        if self._hidden_label is None:
+            return self._label(number)
+        hidden = LabelRef(number)
+        hidden.text = self._hidden_label
+        return hidden
+
+    def _label(self, number: int) -> LabelRef:
+        """Returns the label that an event shows."""
         known = self._labels.get(number)
         return LabelRef(number) if known is None else known
 
     def string_of(self, registry: str, numbers: str, number: int) -> _t.Optional[str]:
         """Returns the string of a number of the space `numbers`: a parameter's mark, or its name."""
-        return self._number((registry, numbers), number).text
+        return self._number((registry, numbers), number).text if registry else self.label(number).text
 
     def name_of(self, address: int, ticks: int) -> _t.Optional[LabelRef]:
         """Returns an address's name at a clock reading. Only a label's name begins at its event."""
@@ -281,10 +305,7 @@ class _Waiting:
         more = len(payload) - len(self.parts.get(offset, b""))
         if more > 0 or offset not in self.parts:
             self.parts[offset] = payload
-        gap = self.covered.first_gap(offset, offset + len(payload))
-        while gap is not None:
-            self.covered.add(*gap, 0, 0)
-            gap = self.covered.first_gap(offset, offset + len(payload))
+        self.covered.fill(offset, offset + len(payload))
         self.bytes += max(more, 0)
         return max(more, 0)
 

@@ -4,7 +4,7 @@ use telemetry_decode::Order;
 use telemetry_format::flags;
 
 use crate::dump::{Compared, dump};
-use crate::made::{Plan, Random, blocks, edit, header, make, registry};
+use crate::made::{Plan, Random, blocks, edit, header, late_loss, make, of_two_sinks, registry, withheld};
 
 fn lossy(seed: u64) -> Vec<u8> {
     let plan = Plan { seed, sessions: 2, events: 60, lose: 7, flush: 4, ..Plan::default() };
@@ -75,6 +75,33 @@ fn wrong_contents() {
             _ => {}
         });
         compared.check(&broken, &format!("case {case}"));
+    }
+}
+
+/// A block states more as excluded than there can be since the block before it.
+#[test]
+fn excluded_events_do_not_hide_missing_ones() {
+    let (registry, stream) = (registry(), withheld());
+    let verdict = dump(&registry, Order::Stream, &stream, false).join("\n");
+    assert!(verdict.contains("missing: 4 events of") && verdict.contains("excluded: 2 events"), "{verdict}");
+    let mut compared = Compared::new(&registry);
+    compared.check(&stream, "withheld");
+    compared.check(&late_loss(), "a loss that is stated late");
+}
+
+/// Streams of one session state sums of their own.
+#[test]
+fn streams_of_one_session() {
+    let registry = registry();
+    let mut compared = Compared::new(&registry);
+    for (lost, missing) in [([0, 0], None), ([5, 0], Some("missing: 5 ")), ([0, 7], Some("missing: 7 "))] {
+        let both = of_two_sinks(lost);
+        for stream in [both[0].clone(), both.concat(), [&both[1][..], &both[0]].concat()] {
+            let verdict = dump(&registry, Order::Stream, &stream, false).join("\n");
+            assert_eq!(verdict.contains("missing: "), missing.is_some(), "{verdict}");
+            assert!(verdict.contains(missing.unwrap_or_default()), "{verdict}");
+            compared.check(&stream, &format!("{lost:?} lost"));
+        }
     }
 }
 

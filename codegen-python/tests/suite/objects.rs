@@ -175,6 +175,100 @@ fn objects_can_be_pickled() {
     }
 }
 
+const VISITS: &str = r#"
+[registry]
+name = "visits"
+version = { major = 1, median = 0, minor = 0 }
+doc = "Visits"
+
+[kinds]
+Visit = { bit = 0, doc = "per visit" }
+
+[[event]]
+name = "Visited"
+code = 1
+kind = "Visit"
+doc = "A visit"
+params = [
+  { name = "page", sort = "label", doc = "the page" },
+  { name = "town", sort = "label", sensitive = "personal", doc = "where the user lives" },
+]
+
+[[event]]
+name = "Interned"
+code = 2
+kind = "Visit"
+doc = "A string got a number"
+params = [
+  { name = "number", sort = "label", doc = "the number" },
+  { name = "text", sort = "string", names = "number", doc = "the string" },
+]
+
+[[event]]
+name = "Mapped"
+code = 3
+kind = "Visit"
+doc = "An address got a name"
+params = [
+  { name = "at", sort = "addr", doc = "the address" },
+  { name = "name", sort = "label", names = "at", doc = "its name" },
+]
+"#;
+
+/// A session has the strings of all labels, and some of them may be sensitive.
+const HIDDEN: &str = r#"
+import pickle, sys
+
+sys.path.insert(0, sys.argv[1])
+import events, telemetry_events
+
+for read in (events.read("some.tel"), telemetry_events.open("some.tel").events()):
+    *_, visit = read
+    pickled = pickle.dumps(visit)
+    for event in (visit, pickle.loads(pickled)):
+        session = event.session
+        labels = [session.label(number) for number in (1, 2, 3)]
+        assert all(type(label.text).__name__ == "HiddenValue" for label in labels)
+        print(event.page, event.town, *labels, session.string_of("", "", 2), session.name_of(64, event.ticks))
+    print(*(text in pickled for text in (b"Books", b"Marylebone", b"heap")))
+with telemetry_events.open("some.tel", show_sensitive=True) as stream:
+    visit = next(stream.events("Visited"))
+    print(visit.town, pickle.loads(pickle.dumps(visit)).session.label(2))
+try:
+    import numpy
+except ImportError as error:
+    print(f"no numpy: {error}")
+else:
+    columns = events.columns("some.tel")["Visited"]
+    print(columns["page_name"].tolist(), columns["town"].tolist(), "Marylebone" in repr(columns))
+"#;
+
+#[test]
+fn pickles_have_no_hidden_label() {
+    let registry = telemetry_schema::parse(VISITS).unwrap();
+    let (mut writer, module) = (Writer::new(Vec::new()), Module::new(&registry));
+    writer.session(1, &Facts::default(), 0, 1_700_000_000_000_000_000).unwrap();
+    let lane = Lane { session: 1, thread: 3, registry: writer.registry(1, &registry).unwrap() };
+    for (number, text) in [(1, "Books"), (2, "Marylebone"), (3, "heap")] {
+        let values = [Value::Label(number), Value::String(RawStr::from(text))];
+        writer.event(lane, 2, number, &values).unwrap();
+    }
+    writer.event(lane, 3, 10, &[Value::Addr(64), Value::Label(3)]).unwrap();
+    writer.event(lane, 1, 20, &[Value::Label(1), Value::Label(2)]).unwrap();
+    writer.end(1, 30).unwrap();
+    module.with("some.tel", &writer.finish().unwrap());
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/python");
+    let event = "Books <personal> <secret> <secret> <secret> <secret> heap";
+    for mut lines in run(&module, HIDDEN, &[sources]) {
+        match lines.pop().unwrap() {
+            line if line.starts_with("no numpy") => eprintln!("SKIPPED: {line}"),
+            line => assert_eq!(line, "['Books'] ['<personal>'] False"),
+        }
+        let of_reader = [event, event, "True False True"];
+        assert_eq!(lines, [&of_reader[..], &of_reader, &["Marylebone Marylebone"]].concat());
+    }
+}
+
 /// Standard input, a named pipe and a file of `/dev/fd`, with all warnings as errors.
 const PIPES: &str = r#"
 import os, sys, threading, warnings

@@ -6,10 +6,12 @@ import json
 import re
 import typing as _t
 
+from pyspark.sql.types import StringType, StructField, StructType
+
 from .verdict import verdict
 
 #: Tables in which each batch writes the rows of its sessions again: those of the latest batch count.
-OF_SESSIONS = ("session", "thread", "lane", "lane_range", "loss", "watermark")
+OF_SESSIONS = ("session", "thread", "lane", "lane_range", "loss", "open_span", "watermark")
 
 #: The rows of the latest batch of each session.
 LATEST = """SELECT {columns} FROM all_{table} JOIN (
@@ -61,7 +63,11 @@ class Lake:
         if not files:
             return None
         reader = self._spark.read.option("basePath", root).option("mergeSchema", "true")
-        return reader.parquet(*files)
+        schema = reader.parquet(*files).schema
+        # Spark takes partitions of hosts such as `0012` for numbers.
+        host = StructField("host", StringType())
+        fields = [host if field.name == "host" else field for field in schema.fields]
+        return reader.schema(StructType(fields)).parquet(*files)
 
     def files(self, name: str) -> list[str]:
         """Returns the addresses of a table's files: those of its log, or all if it has none."""
@@ -120,8 +126,9 @@ class Lake:
     ) -> str:
         """Returns in one line what is missing, after `register`, as `telemetry-lake complete` says it.
 
-        Takes the sessions of a host and of times, in nanoseconds since 1970, or all. A session counts as
-        ended if its last segment arrived before `gone_before_ns`, and all are committed."""
+        It is as of the last commit: tables do not tell which segments wait for the next one. Takes the
+        sessions of a host and of times, in nanoseconds since 1970, or all. A session counts as ended if
+        its last segment arrived before `gone_before_ns`, and all are committed."""
         return verdict(self._spark, host, from_ns, until_ns, gone_before_ns, self._waiting)
 
     def _waiting(self) -> list[tuple[str, int]]:

@@ -1,4 +1,5 @@
-"""The verdict on a lake: what is missing, in one line. `telemetry-lake complete` says the same."""
+"""The verdict on a lake: what is missing, in one line. `telemetry-lake complete` says the same, and also
+how many segments wait for a commit."""
 
 from __future__ import annotations
 
@@ -56,8 +57,10 @@ def verdict(
 ) -> str:
     """Returns the verdict on the sessions of the views that `Lake.register` has made. `waiting` returns
     the hosts and sessions with segments that are not committed."""
+    chosen = (EVER[0] if from_ns is None else from_ns, EVER[1] if until_ns is None else until_ns)
+    times = dict(zip(("from", "until"), chosen))
     if not spark.catalog.tableExists("session"):
-        return "no sessions"
+        return no_sessions(host, chosen)
     views = ("waiting", "arrived", "gone", "touched")
     try:
         waits = [] if gone_before_ns is None else waiting()
@@ -67,12 +70,11 @@ def verdict(
         arrived.select("host", "session", "until_ns").createOrReplaceTempView("arrived")
         gone = spark.sql(GONE, args={"gone": gone_before_ns or 0}) if is_told else spark.sql(NOT_TOLD)
         gone.createOrReplaceTempView("gone")
-        times = {"from": EVER[0] if from_ns is None else from_ns, "until": EVER[1] if until_ns is None else until_ns}
         touched = spark.sql(TOUCHED, args={**times, "host": host})
         touched.createOrReplaceTempView("touched")
         sessions, stopped = touched.selectExpr("count(*)", "count_if(is_gone)").first()
         if sessions == 0:
-            return "no sessions"
+            return no_sessions(host, chosen)
         missing = {row.why: row for row in spark.sql(OF_THEM, args=times).collect()}
         (excluded,) = spark.sql(EXCLUDED).first()
     finally:
@@ -98,6 +100,19 @@ def verdict(
     if excluded:
         parts.append("1 event is excluded" if excluded == 1 else f"{excluded} events are excluded")
     return "; ".join(parts)
+
+
+def no_sessions(host: str | None, times: tuple[int, int]) -> str:
+    """Returns the verdict on a host and times that have no sessions."""
+    text = "no sessions" if host is None else f"no sessions of host `{host}`"
+    start, end = map(time_text, times)
+    if times == EVER:
+        return text
+    if times[1] == EVER[1]:
+        return f"{text} from {start}"
+    if times[0] == EVER[0]:
+        return f"{text} before {end}"
+    return f"{text} between {start} and {end}"
 
 
 def time_text(ns: int) -> str:

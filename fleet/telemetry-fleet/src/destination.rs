@@ -8,6 +8,10 @@ use crate::segment::SegmentName;
 use crate::store::{Put, Store, StoreError};
 use crate::wire::Status;
 
+/// Segments on the way at a time. A store has a request for each, and each request has a socket.
+/// Of small segments, the window alone would allow thousands.
+pub(crate) const MAX_SENDING: usize = 64;
+
 /// A store, or a collector that has one.
 #[derive(Clone)]
 #[expect(missing_docs, reason = "named as their contents")]

@@ -78,7 +78,7 @@ pub async fn serve(
     let listener = TcpListener::bind(address).await?;
     let bound = listener.local_addr()?;
     let (page, places) = (Arc::new(page), Arc::new(Semaphore::new(16)));
-    let serving = tokio::spawn(async move {
+    let serving = Serving::start(async move {
         loop {
             let Ok(place) = places.clone().acquire_owned().await else { return };
             match listener.accept().await {
@@ -97,12 +97,25 @@ pub async fn serve(
             }
         }
     });
-    Ok((bound, Serving(serving)))
+    Ok((bound, serving))
 }
 
-/// Ends the page when it is dropped.
+/// A task that serves, and is told to end when this is dropped.
 #[derive(Debug)]
 pub struct Serving(tokio::task::JoinHandle<()>);
+
+impl Serving {
+    /// Starts a task.
+    pub fn start(task: impl Future<Output = ()> + Send + 'static) -> Serving {
+        Serving(tokio::spawn(task))
+    }
+
+    /// Ends the task, and waits for that. Its address is free then.
+    pub async fn stop(mut self) {
+        self.0.abort();
+        let _ = (&mut self.0).await;
+    }
+}
 
 impl Drop for Serving {
     fn drop(&mut self) {

@@ -10,7 +10,7 @@ use telemetry_decode::blocks::{Blocks, Piece};
 
 use tokio::task::JoinSet;
 
-use crate::destination::Destination;
+use crate::destination::{Destination, MAX_SENDING};
 use crate::failpoint::failpoint;
 use crate::log;
 use crate::segment::{Host, Segment, SegmentName};
@@ -152,10 +152,13 @@ impl Shipper {
         Ok(())
     }
 
-    /// Sends a segment. Waits until no more than a window is on the way.
+    /// Sends a segment. Waits until no more than a window, and not too many, are on the way.
     async fn put(&mut self, name: SegmentName, path: PathBuf) -> Result<(), ShipError> {
         let len = path.metadata().map_err(|error| ShipError::Io(path.display().to_string(), error))?.len();
-        while self.on_the_way > 0 && self.on_the_way + len > WINDOW {
+        let is_full = |own: &Shipper| {
+            own.sending.len() >= MAX_SENDING || own.on_the_way > 0 && own.on_the_way + len > WINDOW
+        };
+        while is_full(self) {
             self.one().await?;
         }
         let to = self.to.clone();

@@ -13,8 +13,10 @@ use crate::segment::{Cutter, Host, Intervals, Segment, SegmentName, marks_sensit
 ///
 /// `open/` has the segments that grow. A crash leaves them unfinished, so they are removed, and cut
 /// again from their stream. `asked/` has those of snapshots that a collector asked for. `live/` has
-/// those of streams that no file has; they are taken up again. `ready/` has whole segments: in a
-/// folder for each priority, under their names in the store.
+/// those of streams that no file has; they are taken up again. `ready/` has whole segments: in
+/// folders for each priority, under their names in the store. Those in `p05` have no kinds that
+/// stay on the host. Those in `p5` may have them: an older version made them, or a process that
+/// sends all kinds. Older versions read both as the priority 5.
 /// `refused/` has those that the store holds with another content.
 #[derive(Debug)]
 pub struct Spool {
@@ -27,8 +29,8 @@ pub struct Spool {
 /// Tells spools apart in which segments are named in another way. Older ones have no such file.
 const VERSION: &[u8] = b"2\n";
 
-/// The file that says that no whole segment has kinds that stay on the host.
-const WITHHELD: &str = "withheld";
+/// By this file, some older versions say that no whole segment has kinds that stay on the host.
+const OLD_MARKER: &str = "withheld";
 
 impl Spool {
     /// Opens a spool, and creates it if it is missing.
@@ -111,12 +113,19 @@ impl Spool {
     /// # Errors
     /// Those of the file system.
     pub fn add(&self, segment: &Segment) -> io::Result<PathBuf> {
-        self.keep(&format!("ready/p{}", segment.priority), &segment.name, &segment.path)
+        self.keep(&self.ready_folder(segment.priority), &segment.name, &segment.path)
+    }
+
+    /// Returns the folder for whole segments of this process.
+    fn ready_folder(&self, priority: u8) -> String {
+        // Older versions do not write the zero. So what they leave after a rollback is known.
+        let zero = if self.sends_sensitive { "" } else { "0" };
+        format!("ready/p{zero}{priority}")
     }
 
     /// Cuts what an earlier process left in [`Spool::live_dir`] into segments of about `max_len`
-    /// bytes, which are ready then. If an earlier process sent kinds that this one does not, its
-    /// segments are cut again without them.
+    /// bytes, which are ready then. If an earlier process or an older version sent kinds that this
+    /// process does not, its segments are cut again without them.
     ///
     /// # Errors
     /// Those of the file system. This may be called again.
@@ -152,28 +161,29 @@ impl Spool {
         Ok(segments)
     }
 
-    /// Makes the segments that are ready leave out what this process does not send.
+    /// Makes the segments that are ready leave out what this process does not send, and moves them
+    /// to its folders.
     fn withhold(&self) -> io::Result<()> {
-        let marker = self.dir.join(WITHHELD);
-        if self.sends_sensitive {
-            return match fs::remove_file(marker) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            };
+        // After a rollback it would be wrong.
+        if let Err(error) = fs::remove_file(self.dir.join(OLD_MARKER))
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
         }
-        if marker.exists() {
-            return Ok(());
-        }
-        for (name, path, _) in self.ready()? {
-            if marks_sensitive(&path)? {
-                let segments = self.cut_again(&path, &name.host, u64::MAX)?;
-                // One from which nothing is left out has the same name.
-                if segments.iter().all(|segment| segment.path != path) {
-                    fs::remove_file(&path)?;
-                }
+        for (name, path, priority) in self.ready()? {
+            let folder = self.ready_folder(priority);
+            if path.starts_with(self.dir.join(&folder)) {
+                continue;
+            }
+            // All go to one folder: in two, a segment that is cut again would be there twice.
+            if !self.sends_sensitive && marks_sensitive(&path)? {
+                self.cut_again(&path, &name.host, u64::MAX)?;
+                fs::remove_file(&path)?;
+            } else {
+                self.keep(&folder, &name, &path)?;
             }
         }
-        fs::write(marker, "")
+        Ok(())
     }
 
     /// Keeps a segment that the store holds with another content. Returns its new place.

@@ -63,7 +63,9 @@ fn main() {
     );
     let one = |session, lose| stream(session, REGISTRY, lose);
     case(&root, "one", &[("h1", one(1, false))], 1);
-    case(&root, "hosts", &[("h1", one(11, false)), ("h2", one(12, false)), ("h3", one(1 << 63, false))], 1);
+    // Hosts that look like numbers, of which two are equal.
+    let hosts = [("12", one(11, false)), ("7", one(12, false)), ("0012", one(1 << 63, false))];
+    case(&root, "hosts", &hosts, 1);
     case(&root, "lossy", &[("h1", one(21, true)), ("h2", one(22, true))], 1);
     let mut damaged = one(31, false);
     for block in blocks(&damaged).into_iter().skip(9).step_by(7) {

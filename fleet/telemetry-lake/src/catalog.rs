@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use telemetry_columns::{Column, ColumnType, Common, Source, Table, Tables};
-use telemetry_decode::KnownRegistry;
+use telemetry_decode::{KnownRegistry, Registry};
 
 use crate::layout::Layout;
 
@@ -14,7 +14,12 @@ use crate::layout::Layout;
 pub struct Catalog {
     layout: Layout,
     registries: Vec<KnownRegistry>,
+    /// By index of the registry: the name of its text in the store.
+    names: Vec<String>,
+    /// The number of registries, and of times that marks became stricter.
+    changes: u64,
     known: HashSet<u64>,
+    has_sensitive_labels: bool,
     /// By name and major version of the registry.
     groups: BTreeMap<(String, u32), Tables>,
 }
@@ -39,14 +44,56 @@ impl Catalog {
         self.layout
     }
 
-    /// Adds a registry. Returns false if it is known.
+    /// Adds a registry. Returns false if it is known. Of a known one, only stricter marks of
+    /// sensitive parameters are taken, which the fingerprint does not cover.
     pub fn add(&mut self, known: &KnownRegistry) -> bool {
         let is_new = self.known.insert(known.fingerprint);
+        self.has_sensitive_labels |= known.registry.sensitive_labels().is_some();
         if is_new {
             self.groups.entry(group_of(known)).or_default().add(known);
             self.registries.push(known.clone());
+            self.names.push(format!("{:016x}", known.fingerprint));
+            self.changes += 1;
+        } else if known.registry.is_sensitive()
+            && let Some(index) = self.registries.iter().position(|it| it.fingerprint == known.fingerprint)
+            && take_sensitive(&mut self.registries[index].registry, &known.registry)
+        {
+            let text = self.registries[index].registry.to_toml();
+            self.names[index] = format!("{:016x}-{:08x}", known.fingerprint, crc32c::crc32c(text.as_bytes()));
+            self.changes += 1;
         }
         is_new
+    }
+
+    /// Adds a registry whose text has this name in the store.
+    pub fn add_stored(&mut self, name: &str, known: &KnownRegistry) {
+        if self.add(known)
+            && let Some(last) = self.names.last_mut()
+        {
+            name.clone_into(last);
+        }
+    }
+
+    /// Returns the names of the texts in the store, by index of the registry. Objects of the store
+    /// never change, so a text with stricter marks has another name.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Returns a number that is greater after each change.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Returns the registry with this fingerprint.
+    pub fn registry(&self, fingerprint: u64) -> Option<&Registry> {
+        let known = self.registries.iter().find(|known| known.fingerprint == fingerprint);
+        known.map(|known| &known.registry)
+    }
+
+    /// Returns true if a sensitive parameter of some registry stands for labels.
+    pub fn has_sensitive_labels(&self) -> bool {
+        self.has_sensitive_labels
     }
 
     /// Returns the registries in their order.
@@ -72,6 +119,19 @@ impl Catalog {
         };
         self.groups.iter().flat_map(of_group).collect()
     }
+}
+
+/// Takes the stricter mark of each parameter from another registry with the same fingerprint.
+/// Returns true if one became stricter.
+pub(crate) fn take_sensitive(registry: &mut Registry, other: &Registry) -> bool {
+    let mut is_stricter = false;
+    for (event, other) in registry.events.iter_mut().zip(&other.events) {
+        for (param, other) in event.params.iter_mut().zip(&other.params) {
+            is_stricter |= other.sensitive > param.sensitive;
+            param.sensitive = param.sensitive.max(other.sensitive);
+        }
+    }
+    is_stricter
 }
 
 /// Returns the lake's table of spans.

@@ -151,11 +151,11 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
         lease.renew(&lake.store).await?;
         let (session, base, mut of_session) = next?;
         let now = catalog.borrow().clone();
-        // A session before it had a new registry, on which the columns depend.
+        // A session before it had a new registry or stricter marks, on which the columns depend.
         if !Arc::ptr_eq(&base, &now) {
             of_session = on_thread(&session, &plan, &now).await?;
         }
-        if of_session.catalog.registries().len() > now.registries().len() {
+        if of_session.catalog.changes() > now.changes() {
             *catalog.borrow_mut() = Arc::new(std::mem::take(&mut of_session.catalog));
         }
         progress.take(lake, lease, of_session).await?;
@@ -167,6 +167,13 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
     for KnownRegistry { fingerprint, registry, .. } in news {
         let name = registry_name(&format!("{fingerprint:016x}"));
         lake.store.create(&name, registry.to_toml().into_bytes()).await?;
+    }
+    // Older versions of this program read the names above, so those texts are there, too.
+    for (name, known) in catalog.names().iter().zip(catalog.registries()) {
+        if name.contains('-') && !before.registries.contains(name) {
+            let text = known.registry.to_toml();
+            lake.store.create(&registry_name(name), text.into_bytes()).await?;
+        }
     }
     let mut side_files = sides::of_sessions(None, &progress.states);
     side_files.extend(sides::of_batch(plan.batch, &progress.segments, news));
@@ -182,7 +189,7 @@ async fn run(lake: &Lake, lease: &Lease, plan: Plan, how: How) -> Result<Committ
     failpoint("files");
     let tables = write_logs(lake, plan.batch, &before, &catalog, progress.added).await?;
     append::write_checkpoints(lake, lease, &before, &tables, how.checkpoint).await?;
-    let registries = catalog.registries().iter().map(|known| format!("{:016x}", known.fingerprint)).collect();
+    let registries = catalog.names().to_vec();
     failpoint("done");
     let mut known: HashMap<_, _> =
         progress.segments.iter().map(|segment| (&segment.name, segment.time)).collect();
@@ -206,7 +213,7 @@ async fn load_catalog(lake: &Lake, before: &Done) -> Result<Catalog> {
         let text = String::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
         let registry = telemetry_schema::parse_embedded(&text)
             .map_err(|invalid| damaged(invalid.render(&name, &text)))?;
-        catalog.add(&registry.into());
+        catalog.add_stored(fingerprint, &registry.into());
     }
     Ok(catalog)
 }

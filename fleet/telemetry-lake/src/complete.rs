@@ -1,8 +1,10 @@
 //! What is missing in a lake, and the verdict.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
+use telemetry_fleet::segment::SegmentName;
 use telemetry_format::Calendar;
 
 use crate::lake::{Lake, Result};
@@ -26,6 +28,11 @@ pub struct Completeness {
     /// Hosts whose clocks were ahead of the store's during one of these sessions, by at least this
     /// number of nanoseconds.
     pub ahead: BTreeMap<String, i64>,
+    /// Segments of the hosts that wait for a commit. All but those that begin after the times count:
+    /// a name does not tell the end.
+    pub waiting: usize,
+    /// The hosts and times in words.
+    choice: String,
 }
 
 /// S3 cuts times to seconds, in nanoseconds.
@@ -40,9 +47,14 @@ const CUT_NS: i64 = 1_000_000_000;
 pub async fn complete(
     lake: &Lake,
     host: Option<&str>,
-    times: std::ops::Range<i64>,
+    times: Range<i64>,
     gone_before: Option<i64>,
 ) -> Result<Completeness> {
+    // Before the states: what is committed meanwhile still waits, and is not passed by.
+    let waiting = lake.waiting().await?;
+    let is_chosen = |name: &&SegmentName| {
+        host.is_none_or(|host| name.host.as_str() == host) && (name.start_ns as i64) < times.end
+    };
     let mut all = Completeness {
         missing: Vec::new(),
         sessions: 0,
@@ -50,15 +62,14 @@ pub async fn complete(
         gone: 0,
         excluded: 0,
         ahead: BTreeMap::new(),
+        waiting: waiting.iter().filter(is_chosen).count(),
+        choice: choice_text(host, &times),
     };
-    let waiting = match gone_before {
-        Some(_) => lake.waiting_sessions().await?,
-        None => BTreeSet::new(),
-    };
+    let waiting: BTreeSet<_> = waiting.iter().map(|name| (name.host.as_str(), name.session)).collect();
     for state in lake.states(host).await? {
         let is_gone = !state.ended
             && gone_before.zip(state.arrived_ns).is_some_and(|(before, arrived)| arrived < before)
-            && !waiting.contains(&(state.host.clone(), state.session));
+            && !waiting.contains(&(state.host.as_str(), state.session));
         let ends = if state.ended || is_gone { state.last_ns() } else { i64::MAX };
         if state.is_deleted || state.started_ns >= times.end || ends < times.start {
             continue;
@@ -89,30 +100,31 @@ pub async fn complete(
 }
 
 impl Completeness {
-    /// Returns true if nothing is missing.
+    /// Returns true if there are sessions, nothing of them is missing, and no segment waits.
     pub fn is_complete(&self) -> bool {
-        self.missing.is_empty()
+        self.sessions > 0 && self.missing.is_empty() && self.waiting == 0
     }
 
     /// Returns the verdict in one line. What is excluded is not missing.
     pub fn verdict(&self) -> String {
         let mut verdict = self.of_missing();
-        match self.gone {
-            0 => {}
-            1 => verdict += "; 1 session stopped without an end",
-            gone => verdict += &format!("; {gone} sessions stopped without an end"),
-        }
-        match self.excluded {
-            0 => {}
-            1 => verdict += "; 1 event is excluded",
-            excluded => verdict += &format!("; {excluded} events are excluded"),
+        for (count, one, several) in [
+            (self.waiting as u64, "segment waits for a commit", "segments wait for a commit"),
+            (self.gone as u64, "session stopped without an end", "sessions stopped without an end"),
+            (self.excluded, "event is excluded", "events are excluded"),
+        ] {
+            match count {
+                0 => {}
+                1 => verdict += &format!("; 1 {one}"),
+                _ => verdict += &format!("; {count} {several}"),
+            }
         }
         verdict
     }
 
     fn of_missing(&self) -> String {
         if self.sessions == 0 {
-            return "no sessions".to_owned();
+            return format!("no sessions{}", self.choice);
         }
         let mut parts = Vec::new();
         let open = self.missing.iter().filter(|(_, missing)| missing.why == Why::Open).count();
@@ -140,13 +152,25 @@ impl Completeness {
             let (from, until) = (time_text(from), time_text(until));
             parts.push(format!("{events} {plural} on {on} {what} between {from} and {until}"));
         }
-        if parts.len() == 1 && open == 0 {
+        if self.is_complete() {
             return format!("complete: {}", parts[0]);
         }
-        if parts.len() == 1 {
+        if parts.len() == 1 && self.waiting == 0 {
             parts.push("nothing is missing before".to_owned());
         }
         parts.join("; ")
+    }
+}
+
+/// Returns which host and times are chosen.
+fn choice_text(host: Option<&str>, times: &Range<i64>) -> String {
+    let of_host = host.map_or_else(String::new, |host| format!(" of host `{host}`"));
+    let (from, until) = (time_text(times.start), time_text(times.end));
+    match (times.start, times.end) {
+        (i64::MIN, i64::MAX) => of_host,
+        (_, i64::MAX) => format!("{of_host} from {from}"),
+        (i64::MIN, _) => format!("{of_host} before {until}"),
+        _ => format!("{of_host} between {from} and {until}"),
     }
 }
 

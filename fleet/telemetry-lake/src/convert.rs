@@ -5,16 +5,19 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use telemetry_columns::{Batch, Builder, Data, ParquetWriter, Runs, Spans, Table, Tables};
+use telemetry_columns::{Batch, Builder, Data, ParquetWriter, Runs, Table, Tables};
 use telemetry_decode::accounts::HeaderSums;
 use telemetry_decode::blocks::{Blocks, Header, Piece};
 use telemetry_decode::{Clock, Event, Events, Facts, KnownRegistry, Order, Reader, Session};
+use telemetry_fleet::segment::is_scrubbed;
 use telemetry_format::{BlockType, Calendar, flags};
 
 use crate::catalog::{self, Catalog};
+use crate::continued::Continued;
 use crate::hidden::Hidden;
 use crate::layout::Layout;
 use crate::rows;
+use crate::span_files::SpanFiles;
 use crate::state::{Range as EventRange, SessionState, ThreadState};
 
 /// A Parquet file that is not in the store yet.
@@ -62,7 +65,7 @@ impl ConvertError {
 /// Notes them there, and registries in the catalog.
 ///
 /// The files follow from the arguments alone, so a repetition after a crash gives the same files.
-/// Unless `shows_sensitive`, they have no values of sensitive parameters.
+/// Unless `shows_sensitive`, or the session is scrubbed, they have no sensitive values.
 ///
 /// # Errors
 /// If the bytes are not a stream.
@@ -79,9 +82,8 @@ pub fn convert(
         catalog.add(known);
     }
     let host = catalog.layout().has_host_in_rows().then(|| rows::host(&state.host));
-    let mut of_spans =
-        SpanFiles { layout: catalog.layout(), host: host.clone(), day: 0, files: BTreeMap::new() };
-    let hidden = if shows_sensitive { Hidden::default() } else { Hidden::of(events.registries()) };
+    let shows_sensitive = shows_sensitive || is_scrubbed(segments, state.session);
+    let hidden = if shows_sensitive { Hidden::default() } else { Hidden::of(events.registries(), catalog) };
     let mut parts = Parts {
         catalog,
         hidden,
@@ -93,10 +95,14 @@ pub fn convert(
         latest: 0,
     };
     let mut lanes = LaneNumbers::default();
-    let (mut spans, mut damages) = (Spans::new(&events.gaps()), events.damages());
-    if !shows_sensitive {
-        spans.hide_sensitive();
-    }
+    let clock = events.sessions().iter().find(|session| session.id == state.session);
+    let start_ticks = clock.map_or(0, |session| session.clock.start_ticks());
+    let continued = Continued::of(&headers, state, start_ticks);
+    let (place, day) = ((parts.catalog.layout(), parts.host.clone()), state.last_ns().div_euclid(DAY_NS));
+    let mut spans = SpanFiles::new(place, continued, events.gaps(), day);
+    let known: Vec<_> = events.registries().iter().chain(parts.catalog.registries()).collect();
+    spans.carry_on(state, &known, !shows_sensitive);
+    let mut damages = events.damages();
     loop {
         {
             let Some(event) = events.next().map_err(ConvertError::of)? else { break };
@@ -108,24 +114,18 @@ pub fn convert(
                 continue;
             }
             parts.push(&event, lane, ns)?;
-            of_spans.begin(ns.div_euclid(DAY_NS), &mut spans)?;
-            spans.push(&event).map_or(Ok(()), |batch| of_spans.push(batch))?;
+            spans.push(&event, ns.div_euclid(DAY_NS))?;
         }
         // Damage is found before the first event after it.
         if events.damages() != damages {
             damages = events.damages();
-            spans.set_gaps(&events.gaps());
+            spans.set_gaps(events.gaps());
         }
     }
-    spans.set_gaps(&events.gaps());
-    while let Some(batch) = spans.finish() {
-        of_spans.push(batch)?;
-    }
+    spans.set_gaps(events.gaps());
     let mut files = parts.finish()?;
-    for (day, file) in of_spans.files {
-        files.push(file.finish(day)?);
-    }
     note(&headers, &events, state);
+    files.extend(spans.finish(state)?);
     state.is_deleted &= files.is_empty();
     let session = events.sessions().iter().find(|session| session.id == state.session);
     Ok(Converted { files, clock: session.map(|session| session.clock) })
@@ -302,7 +302,7 @@ struct Group {
 }
 
 /// A file that is written in memory.
-struct File {
+pub(crate) struct File {
     table: Arc<Table>,
     host: Option<Arc<Runs>>,
     writer: ParquetWriter<Vec<u8>>,
@@ -311,33 +311,6 @@ struct File {
 }
 
 const DAY_NS: i64 = 86_400_000_000_000;
-
-/// The spans of each day since 1970. A span is on the day of its end, or without one, on the last
-/// day.
-struct SpanFiles {
-    layout: Layout,
-    host: Option<Arc<Runs>>,
-    day: i64,
-    files: BTreeMap<i64, File>,
-}
-
-impl SpanFiles {
-    /// Begins a day, unless it is the same. All spans so far are of the day before.
-    fn begin(&mut self, day: i64, spans: &mut Spans) -> Result<(), ConvertError> {
-        if day != self.day {
-            while let Some(batch) = spans.take() {
-                self.push(batch)?;
-            }
-            self.day = day;
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, batch: Batch) -> Result<(), ConvertError> {
-        let new = || File::new(catalog::of_spans(self.layout), self.host.clone());
-        self.files.entry(self.day).or_insert_with(new).push(batch, None, &[])
-    }
-}
 
 impl Parts<'_> {
     fn push(&mut self, event: &Event<'_>, lane: usize, ns: i64) -> Result<(), ConvertError> {
@@ -453,13 +426,18 @@ impl Group {
 }
 
 impl File {
-    fn new(table: Arc<Table>, host: Option<Arc<Runs>>) -> File {
+    pub(crate) fn new(table: Arc<Table>, host: Option<Arc<Runs>>) -> File {
         // Registries are in a table of their own, once.
         let writer = ParquetWriter::new(Vec::new(), &table, &[]);
         File { table, host, writer, rows: 0, time: None }
     }
 
-    fn push(&mut self, batch: Batch, lanes: Option<Vec<i32>>, hidden: &[bool]) -> Result<(), ConvertError> {
+    pub(crate) fn push(
+        &mut self,
+        batch: Batch,
+        lanes: Option<Vec<i32>>,
+        hidden: &[bool],
+    ) -> Result<(), ConvertError> {
         self.rows += batch.rows() as u64;
         if let Some(Data::I64(times)) = batch.column("time").map(|column| column.data())
             && let (Some(first), Some(last)) = (times.iter().min(), times.iter().max())
@@ -474,7 +452,7 @@ impl File {
         self.writer.push(batch).map_err(ConvertError::of)
     }
 
-    fn finish(self, day: i64) -> Result<NewFile, ConvertError> {
+    pub(crate) fn finish(self, day: i64) -> Result<NewFile, ConvertError> {
         let bytes = self.writer.finish().map_err(ConvertError::of)?;
         Ok(NewFile { table: self.table, day: day_text(day), bytes, rows: self.rows, time: self.time })
     }

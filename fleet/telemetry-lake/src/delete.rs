@@ -109,7 +109,7 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
     for state in
         states.iter_mut().filter(|state| selector.is_some_and(|selector| selector.selects_all(state)))
     {
-        state.is_deleted = true;
+        state.delete_rows();
         state.batch = batch;
         (state.program, state.facts) = (None, String::new());
         (state.delay_ns, state.threads) = (None, BTreeMap::new());
@@ -205,12 +205,14 @@ pub(crate) async fn rewrite(lake: &Lake, lease: &Lease, batch: u64, what: &Rewri
         drop_segments(lake, Some(lease), batch, goes).await?;
     }
     append::write_checkpoints(lake, lease, &before, &tables, append::CHECKPOINT).await?;
+    // Before it is done: a repetition needs the latest states alone, and makes up for a crash.
+    for state in states.iter().filter(|state| state.batch == batch) {
+        lease.renew(&lake.store).await?;
+        lake.drop_states_before(&state.host, state.session, batch).await?;
+    }
     failpoint("done");
     let done = Done { batch, registries: before.registries, tables, ..Done::default() };
     lake.add_done(&done).await?;
-    for state in states.iter().filter(|state| state.batch == batch) {
-        lake.drop_states(&state.host, state.session).await?;
-    }
     hidden.map_or(Ok(deleted), Err)
 }
 

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use telemetry_columns::{Source, Table};
 use telemetry_decode::KnownRegistry;
 
+use crate::catalog::{Catalog, take_sensitive};
+
 /// The parameters of a session whose values the tables do not have.
 ///
 /// A column has the same type with and without values. So a lake may have both rows with values,
@@ -18,17 +20,21 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
-    /// Returns the parameters that are sensitive in one of a session's registries.
+    /// Returns the parameters that are sensitive in one of a session's registries. Those are in the
+    /// catalog, maybe with stricter marks from another program.
     ///
-    /// If one stands for labels, nothing tells the strings of labels.
-    pub(crate) fn of(registries: &[KnownRegistry]) -> Hidden {
+    /// If a parameter of any registry in the catalog stands for labels, nothing tells the strings
+    /// of labels: the session may get this registry later.
+    pub(crate) fn of(registries: &[KnownRegistry], catalog: &Catalog) -> Hidden {
         let mut hidden = Hidden::default();
-        let has_labels = registries.iter().any(|known| known.registry.sensitive_labels().is_some());
-        for KnownRegistry { registry, .. } in registries {
-            if !has_labels && !registry.is_sensitive() {
+        let has_labels = catalog.has_sensitive_labels();
+        for KnownRegistry { fingerprint, registry, .. } in registries {
+            let known = catalog.registry(*fingerprint).unwrap_or(registry);
+            if !has_labels && !known.is_sensitive() {
                 continue;
             }
             let mut marked = registry.clone();
+            take_sensitive(&mut marked, known);
             marked.mark_numbered();
             if has_labels {
                 marked.mark_interned();

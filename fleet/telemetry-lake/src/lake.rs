@@ -236,9 +236,14 @@ impl Lake {
             }
             None => None,
         };
-        state.ok_or_else(|| {
+        let mut state = state.ok_or_else(|| {
             LakeError::Other("another process has gone on to later batches of this lake".to_owned())
-        })
+        })?;
+        // An earlier version left the ranges of rows that it deleted.
+        if state.is_deleted {
+            state.delete_rows();
+        }
+        Ok(state)
     }
 
     /// Writes a session as it is after a batch. There is only one such state.
@@ -252,6 +257,17 @@ impl Lake {
         let names = self.store.names(&state_folder(host, session)).await?;
         for name in names.iter().rev().skip(2) {
             self.store.delete(name).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the states of a session before a batch that deleted it, which have its facts. The
+    /// batch has written another state. So an overtaken committer finds that it has to end.
+    pub async fn drop_states_before(&self, host: &str, session: u64, batch: u64) -> Result<()> {
+        for name in self.store.names(&state_folder(host, session)).await? {
+            if number(&name).is_some_and(|number| number < batch) {
+                self.store.delete(&name).await?;
+            }
         }
         Ok(())
     }

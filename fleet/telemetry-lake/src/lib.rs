@@ -1,12 +1,14 @@
 //! Makes tables of the telemetry segments in an object store.
 
 pub mod append;
+mod carried;
 pub mod catalog;
 mod checkpoint;
 pub mod chosen;
 pub mod commit;
 mod compact;
 pub mod complete;
+mod continued;
 pub mod convert;
 pub mod delete;
 pub mod delta;
@@ -24,4 +26,5 @@ pub mod rows;
 pub mod selector;
 mod session;
 pub mod sides;
+mod span_files;
 pub mod state;

@@ -79,7 +79,8 @@ enum Command {
     },
     /// Show which events are missing, and up to when everything is there
     #[command(after_help = help(
-        "Exit codes: 0 if nothing is missing, 1 if something is, 2 for errors.",
+        "Exit codes: 0 if nothing is missing; 1 if something is, if segments wait for a commit, or if there are no such \
+         sessions; 2 for errors.",
         "  telemetry-lake complete s3://telemetry/prod\n  telemetry-lake complete s3://telemetry/prod --host h7"
     ))]
     Complete {

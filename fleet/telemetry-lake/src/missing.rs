@@ -1,5 +1,9 @@
 //! What a lake does not have of a session.
 
+use telemetry_decode::accounts::Step;
+
+use crate::state::Range;
+
 /// Events that are not rows, or that no stream ever had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
@@ -44,4 +48,31 @@ impl Why {
             Why::Open => "open",
         }
     }
+}
+
+/// Recorded events that are not rows, because the program's sink did not give them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NotGiven {
+    /// The sink lost them.
+    pub sink: u64,
+    /// The sink was not to have them.
+    pub excluded: u64,
+}
+
+impl NotGiven {
+    /// Returns the number of events.
+    pub fn sum(&self) -> u64 {
+        self.sink.saturating_add(self.excluded)
+    }
+}
+
+/// Returns what an increase explains. `there` has the events that are or were rows, or were shed;
+/// those before the index `next` are before all increases that follow.
+pub(crate) fn not_given(step: &Step<i64>, there: &[Range], next: &mut usize) -> NotGiven {
+    *next += there[*next..].partition_point(|range| range.until <= step.after);
+    let within = there[*next..].iter().take_while(|range| range.from < step.before);
+    let within = within.map(|range| range.until.min(step.before) - range.from.max(step.after));
+    let absent = (step.before - step.after).saturating_sub(within.sum());
+    let sink = step.change.lost.sink.min(absent);
+    NotGiven { sink, excluded: step.change.excluded.min(absent - sink) }
 }

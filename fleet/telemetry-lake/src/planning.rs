@@ -1,6 +1,6 @@
 //! Which segments are in no batch yet, and which of them the next batch has.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::pin::pin;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -12,8 +12,7 @@ use crate::lake::{AT_ONCE, Lake, Result, number};
 /// A plan that is older than a segment, or than an event, by more than this does not have it.
 pub(crate) const SLACK_MS: i64 = 86_400_000;
 
-/// The most bytes of a session's segments in a batch. All of them are in memory together. Spans
-/// that begin in one batch and end in another are not paired.
+/// The most bytes of a session's segments in a batch. All of them are in memory together.
 pub(crate) const MAX_BYTES: u64 = 256 << 20;
 
 /// A segment in the store.
@@ -62,11 +61,12 @@ pub(crate) async fn segments(lake: &Lake, last: u64) -> Result<Segments> {
 }
 
 impl Lake {
-    /// Returns the hosts and sessions with segments that are not committed.
-    pub(crate) async fn waiting_sessions(&self) -> Result<BTreeSet<(String, u64)>> {
-        let new = segments(self, self.last_batch().await?).await?.new;
-        let names = new.keys().filter_map(|name| name.parse::<SegmentName>().ok());
-        Ok(names.map(|name| (name.host.to_string(), name.session)).collect())
+    /// Returns the segments that are not committed. Those of a batch that was begun wait, too.
+    pub(crate) async fn waiting(&self) -> Result<Vec<SegmentName>> {
+        let last = self.last_batch().await?;
+        let done = if self.done(last).await?.is_some() { last } else { last.saturating_sub(1) };
+        let new = segments(self, done).await?.new;
+        Ok(new.keys().filter_map(|name| name.parse().ok()).collect())
     }
 }
 

@@ -45,7 +45,7 @@ const UNTIL_NS: SideColumn = ("until_ns", I64, "the end, in nanoseconds since 19
 const FACTS: SideColumn = ("facts", Utf8, "all facts, a line `key = value` for each");
 
 /// Tables whose rows a later batch replaces: those of the latest batch of a session count.
-const OF_SESSIONS: [(&str, &str, &[SideColumn]); 6] = [
+const OF_SESSIONS: [(&str, &str, &[SideColumn]); 7] = [
     (
         "session",
         "the runs of processes",
@@ -74,7 +74,7 @@ const OF_SESSIONS: [(&str, &str, &[SideColumn]); 6] = [
     ),
     (
         "lane",
-        "the accounts of lanes: recorded = rows + lost_sink + excluded + shed + holes",
+        "the accounts of lanes: recorded = rows + lost_sink + excluded + shed + deleted + holes",
         &[
             BATCH,
             HOST,
@@ -94,6 +94,7 @@ const OF_SESSIONS: [(&str, &str, &[SideColumn]); 6] = [
             ("excluded", I64, "recorded events that were never meant for the stream"),
             ("holes", I64, "recorded events that did not arrive"),
             ("shed?", I64, "recorded events that a shipper shed; none in rows of an earlier version"),
+            ("deleted?", I64, "events whose rows were deleted; none in rows of an earlier version"),
         ],
     ),
     (
@@ -122,6 +123,21 @@ const OF_SESSIONS: [(&str, &str, &[SideColumn]); 6] = [
             UNTIL_NS,
             ("events", I64, "the number of events"),
             ("why", Utf8, "`pool`, `reentrant`, `sink`, `shed` or `hole`"),
+        ],
+    ),
+    (
+        "open_span",
+        "the spans that were open after the last batch of their session",
+        &[
+            BATCH,
+            HOST,
+            SESSION,
+            ("span", Utf8, "the name"),
+            ("registry", Utf8, "the name of the registry"),
+            ("thread", I64, "the session's number for the thread of the begin"),
+            ("key?", I64, "the key, if it is a number"),
+            ("key_text?", Utf8, "the key, if it is a string"),
+            ("begin_ns", I64, "the begin, as in the table `span`"),
         ],
     ),
     (
@@ -209,7 +225,7 @@ pub fn is_of_sessions(name: &str) -> bool {
 /// none. `batch` is that of a state, unless it is given.
 pub fn of_sessions(batch: Option<u64>, states: &[SessionState]) -> Vec<SideFile> {
     let mut files = OF_SESSIONS.map(|of| Side::new(&of));
-    let [sessions, threads, lanes, ranges, losses, watermarks] = &mut files;
+    let [sessions, threads, lanes, ranges, losses, open_spans, watermarks] = &mut files;
     for state in states.iter().filter(|state| !state.is_deleted) {
         let (batch, host, session) =
             (batch.unwrap_or(state.batch).into(), state.host.as_str().into(), state.session.into());
@@ -217,6 +233,20 @@ pub fn of_sessions(batch: Option<u64>, states: &[SessionState]) -> Vec<SideFile>
             (state.program.as_deref().into(), state.started_ns.into(), state.ended.into());
         sessions.push([batch, host, session, program, started, ended, state.facts.as_str().into()]);
         watermarks.push([batch, host, session, state.complete_ns().into(), ended]);
+        for begin in state.spans.open.iter().map(|open| &open.begin) {
+            let text = begin.key_text.as_deref().map(String::from_utf8_lossy);
+            open_spans.push([
+                batch,
+                host,
+                session,
+                begin.name().as_str().into(),
+                begin.registry.as_str().into(),
+                begin.thread.into(),
+                begin.key.into(),
+                text.as_deref().into(),
+                begin.ns.into(),
+            ]);
+        }
         for (thread, of) in &state.threads {
             let (name, tid) = (of.name.as_deref().into(), of.tid.into());
             threads.push([batch, host, session, (*thread).into(), name, tid, of.facts.as_str().into()]);
@@ -243,6 +273,7 @@ pub fn of_sessions(batch: Option<u64>, states: &[SessionState]) -> Vec<SideFile>
                 not_given.excluded.into(),
                 lane.holes().into(),
                 lane.shed().into(),
+                lane.deleted().into(),
             ]);
             for range in &lane.ranges {
                 let (from, until) = (range.from.into(), range.until.into());

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use telemetry_decode::accounts::Step;
+use telemetry_columns::CarriedSpans;
 use telemetry_format::Loss;
 
 use crate::marks::Marks;
-use crate::missing::{Missing, Why};
+use crate::missing::{Missing, NotGiven, Why, not_given};
 
 /// A session of a host, as far as its segments are committed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct SessionState {
     pub written: u64,
     /// By number.
     pub threads: BTreeMap<u32, ThreadState>,
-    /// Whether its rows were deleted. The ranges stay, so that they do not come back.
+    /// Whether its rows were deleted, and none has come since.
     #[serde(default)]
     pub is_deleted: bool,
     /// The shortest time from the last event of a segment to its arrival, in nanoseconds. The first
@@ -43,6 +43,9 @@ pub struct SessionState {
     /// When the store got the latest segment, by its clock, in nanoseconds since 1970.
     #[serde(default)]
     pub arrived_ns: Option<i64>,
+    /// The spans whose other part later segments may have.
+    #[serde(default, with = "crate::carried")]
+    pub spans: CarriedSpans,
     /// In the order in which they were found. The index is the number of the lane.
     pub lanes: Vec<LaneState>,
 }
@@ -83,10 +86,14 @@ pub struct LaneState {
     /// may be rows nevertheless.
     #[serde(default)]
     pub shed: Vec<Range>,
+    /// Events that were rows until they were deleted: ranges with other events between them. They
+    /// are kept, so that such rows do not come back.
+    #[serde(default)]
+    pub deleted: Vec<Range>,
     /// The range that the last event was added to.
     #[serde(skip)]
     at: usize,
-    /// The first event of the range after that.
+    /// The first event after that which is or was a row.
     #[serde(skip)]
     limit: u64,
 }
@@ -123,10 +130,23 @@ impl SessionState {
             recorded_ns: 0,
             marks: Marks::default(),
             shed: Vec::new(),
+            deleted: Vec::new(),
             at: 0,
             limit: 0,
         });
         self.lanes.len() - 1
+    }
+
+    /// Notes that all rows so far are deleted. Spans that are open go, too.
+    pub fn delete_rows(&mut self) {
+        self.is_deleted = true;
+        self.spans = CarriedSpans::default();
+        for lane in &mut self.lanes {
+            lane.deleted.append(&mut lane.ranges);
+            lane.deleted.sort_unstable_by_key(|range| range.from);
+            join(&mut lane.deleted);
+            lane.join_ranges();
+        }
     }
 
     /// Returns the time before which everything of the session was sent, in nanoseconds since 1970.
@@ -193,21 +213,26 @@ impl LaneState {
 
     /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
-        self.ranges.iter().map(|range| range.until - range.from).sum()
+        events_in(&self.ranges)
     }
 
-    /// Returns the number of events that were shed and are not rows.
+    /// Returns the number of events that were rows until they were deleted.
+    pub fn deleted(&self) -> u64 {
+        events_in(&self.deleted)
+    }
+
+    /// Returns the number of events that were shed and were never rows.
     pub fn shed(&self) -> u64 {
-        self.shed_ranges().iter().map(|range| range.until - range.from).sum()
+        events_in(&self.shed_ranges())
     }
 
-    /// Returns the events that were shed and are not rows.
+    /// Returns the events that were shed and were never rows.
     fn shed_ranges(&self) -> Vec<Range> {
-        let mut left = Vec::new();
+        let (mut left, taken) = (Vec::new(), self.taken());
         for shed in &self.shed {
             let mut from = shed.from;
-            let next = self.ranges.partition_point(|rows| rows.until <= from);
-            for rows in self.ranges[next..].iter().take_while(|rows| rows.from < shed.until) {
+            let next = taken.partition_point(|rows| rows.until <= from);
+            for rows in taken[next..].iter().take_while(|rows| rows.from < shed.until) {
                 if from < rows.from {
                     left.push(Range { from, until: rows.from, ..*shed });
                 }
@@ -220,9 +245,10 @@ impl LaneState {
         left
     }
 
-    /// Returns the number of recorded events that are not rows, neither excluded nor lost nor shed.
+    /// Returns the number of recorded events that were never rows, and that are neither excluded
+    /// nor lost nor shed.
     pub fn holes(&self) -> u64 {
-        let there = self.rows().saturating_add(self.shed());
+        let there = events_in(&self.there());
         self.recorded.saturating_sub(there).saturating_sub(self.not_given().sum())
     }
 
@@ -243,15 +269,23 @@ impl LaneState {
         sum
     }
 
-    /// Returns the events that are rows or were shed, in order.
+    /// Returns the events that are or were rows, or were shed, in order.
     fn there(&self) -> Vec<Range> {
-        let mut there: Vec<_> = self.ranges.iter().copied().chain(self.shed_ranges()).collect();
-        there.sort_unstable_by_key(|range| range.from);
-        there
+        in_order([self.taken(), self.shed_ranges()].concat())
+    }
+
+    /// Returns the events that are or were rows, in order.
+    fn taken(&self) -> Vec<Range> {
+        in_order([&self.ranges[..], &self.deleted[..]].concat())
     }
 
     #[cold]
     fn take_elsewhere(&mut self, n: u64, ns: i64) -> bool {
+        let deleted = self.deleted.partition_point(|range| range.until <= n);
+        let deleted = self.deleted.get(deleted).map_or(u64::MAX, |range| range.from);
+        if deleted <= n {
+            return false;
+        }
         let next = self.ranges.partition_point(|range| range.from <= n);
         let before = next.checked_sub(1).and_then(|at| self.ranges.get_mut(at));
         match before {
@@ -266,7 +300,7 @@ impl LaneState {
                 self.at = next;
             }
         }
-        self.limit = self.ranges.get(self.at + 1).map_or(u64::MAX, |range| range.from);
+        self.limit = self.ranges.get(self.at + 1).map_or(deleted, |range| range.from.min(deleted));
         true
     }
 
@@ -317,31 +351,15 @@ impl LaneState {
     }
 }
 
-/// Recorded events that are not rows, because the program's sink did not give them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NotGiven {
-    /// The sink lost them.
-    pub sink: u64,
-    /// The sink was not to have them.
-    pub excluded: u64,
+/// Returns the number of events in ranges.
+fn events_in(ranges: &[Range]) -> u64 {
+    ranges.iter().map(|range| range.until - range.from).sum()
 }
 
-impl NotGiven {
-    /// Returns the number of events.
-    pub fn sum(&self) -> u64 {
-        self.sink.saturating_add(self.excluded)
-    }
-}
-
-/// Returns what an increase explains. `there` has the events that are rows or were shed; those
-/// before the index `next` are before all increases that follow.
-fn not_given(step: &Step<i64>, there: &[Range], next: &mut usize) -> NotGiven {
-    *next += there[*next..].partition_point(|range| range.until <= step.after);
-    let within = there[*next..].iter().take_while(|range| range.from < step.before);
-    let within = within.map(|range| range.until.min(step.before) - range.from.max(step.after));
-    let absent = (step.before - step.after).saturating_sub(within.sum());
-    let sink = step.change.lost.sink.min(absent);
-    NotGiven { sink, excluded: step.change.excluded.min(absent - sink) }
+/// Sorts ranges that have no event twice.
+fn in_order(mut ranges: Vec<Range>) -> Vec<Range> {
+    ranges.sort_unstable_by_key(|range| range.from);
+    ranges
 }
 
 /// Joins sorted ranges that have no events between them.
@@ -415,7 +433,8 @@ mod tests {
         }
     }
 
-    /// Whatever arrives, recorded = rows + sink + excluded + holes, and `missing` says so.
+    /// Whatever arrives or is deleted, recorded = rows + deleted + sink + excluded + holes, and
+    /// `missing` says so.
     #[test]
     fn the_equation_holds() {
         let mut random = telemetry_testing::made::Random(11);
@@ -434,9 +453,9 @@ mod tests {
             }
             let mut session = SessionState::default();
             session.lane(1, 1, 1);
-            let lane = &mut session.lanes[0];
-            let (mut rows, mut shed) = (0, 0);
+            let (mut rows, mut shed, mut deleted) = (0, 0, 0);
             for (before, events, sums) in parts {
+                let lane = &mut session.lanes[0];
                 // It arrives, or was shed, or both, or neither.
                 let fate = random.below(5);
                 if fate < 2 {
@@ -452,10 +471,18 @@ mod tests {
                 lane.marks.note(before, before as i64, sums);
                 (before..before + events).for_each(|n| rows += u64::from(lane.take(n, n as i64)));
                 lane.recorded = lane.recorded.max(before + events);
+                if random.below(9) == 0 {
+                    session.delete_rows();
+                    deleted += std::mem::take(&mut rows);
+                }
+                let lane = &mut session.lanes[0];
+                assert!(!(before..before + events).any(|n| lane.take(n, n as i64)), "a row comes back");
             }
+            let lane = &mut session.lanes[0];
             lane.join_ranges();
+            assert_eq!((lane.rows(), lane.deleted()), (rows, deleted));
             let (holes, recorded, total) = (lane.holes(), lane.recorded, lane.marks.total());
-            assert_eq!((recorded, lane.shed()), (rows + total.not_given() + shed + holes, shed));
+            assert_eq!((recorded, lane.shed()), (rows + deleted + total.not_given() + shed + holes, shed));
             let of = |why| -> u64 {
                 let all = session.missing();
                 all.iter().filter(|missing| missing.why == why).filter_map(|missing| missing.events).sum()

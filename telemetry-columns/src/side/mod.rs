@@ -4,6 +4,8 @@
 //! This may use `model` and `batch`. It must never make the table of an event type.
 
 pub(crate) mod accounts;
+#[cfg(feature = "spans")]
+pub(crate) mod carried_spans;
 pub(crate) mod counters;
 pub(crate) mod facts;
 pub(crate) mod messages;

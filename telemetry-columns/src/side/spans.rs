@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use telemetry_decode::completeness::Gap;
-use telemetry_decode::{Event, EventBatch};
+use telemetry_decode::{Event, EventBatch, KnownRegistry};
 use telemetry_report::spans::{Found, Gaps, Key, Pairing};
 
 use crate::batch::table_batch::Batch;
 use crate::model::sides::SPANS;
+use crate::side::carried_spans::{CarriedSpans, UNCERTAIN};
 use crate::side::rows::Rows;
 
 /// The most open spans, which take 120 MB.
@@ -55,6 +56,24 @@ impl Spans {
     /// [`Events::damages`](telemetry_decode::Events::damages) has grown.
     pub fn set_gaps(&mut self, gaps: &[Gap]) {
         self.gaps = Gaps::new(gaps);
+    }
+
+    /// Goes on with the spans of earlier events of the sessions. Call it before the first event, and
+    /// after [`Spans::hide_sensitive`]. Spans of other registries than these are left out. Of two
+    /// texts of a registry, the first counts.
+    ///
+    /// Later events may still have the begins of up to `most` ends. Those ends have no row until
+    /// [`Spans::finish`].
+    pub fn carry_on(&mut self, carried: &CarriedSpans, registries: &[&KnownRegistry], most: usize) {
+        self.pairing.keep_early_ends(most);
+        carried.give(&mut self.pairing, registries);
+    }
+
+    /// Returns the spans of which later events may have the other part, and makes no rows of them.
+    /// Call it after all events, before [`Spans::finish`]. Of more open spans than `most`, those that
+    /// began first get rows without an end.
+    pub fn take_carried(&mut self, most: usize) -> CarriedSpans {
+        CarriedSpans::take(&mut self.pairing, &self.gaps, most)
     }
 
     /// Takes an event. Returns a batch if one is complete.
@@ -116,7 +135,10 @@ fn add(rows: &mut Rows, pairing: &Pairing, gaps: &Gaps, found: &Found) -> Option
         Key::Text(text) => (None, Some(String::from_utf8_lossy(text))),
     };
     let both = begin.zip(end);
-    let is_certain = both.is_some_and(|(begin, end)| gaps.are_not_in(def, which, begin, end));
+    let is_certain = both.is_some_and(|(begin, end)| {
+        let is_carried_certain = begin.marks != UNCERTAIN && end.marks != UNCERTAIN;
+        is_carried_certain && gaps.are_not_in(def, which, begin, end)
+    });
     rows.push([
         def.span.name.as_str().into(),
         def.registry.as_str().into(),

@@ -165,7 +165,7 @@ impl Decoder {
         }
         self.change(lane, |lane, has_room| {
             lane.note_losses(header.before, header, has_room);
-            lane.recorded = lane.recorded.max((event_range.range().end, header.end_ticks));
+            lane.note_end(header);
             lane.mark_unreadable(event_range.range(), &event_range, has_room);
         });
         false

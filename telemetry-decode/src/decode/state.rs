@@ -75,6 +75,8 @@ pub(super) struct Hiding {
     changes: u32,
     /// A sensitive parameter stands for labels.
     has_labels: bool,
+    /// A registry was added, or what is hidden has changed, since the condition was last accepted.
+    pub(super) has_news: bool,
     /// The session of which a text has begun that is in several parts.
     begun: Option<usize>,
 }
@@ -389,6 +391,7 @@ impl StreamState {
     /// Adds a registry, or replaces one from the caller.
     pub(super) fn add(&mut self, registry: KnownRegistry, filter: &Filter) {
         self.hiding.has_labels |= registry.has_sensitive_labels;
+        self.hiding.has_news = true;
         match self.registry(registry.fingerprint) {
             Some(index) => self.registries[index] = registry,
             None => {
@@ -422,7 +425,7 @@ impl StreamState {
         if is_over == self.hiding.was_over {
             return;
         }
-        self.hiding.was_over = is_over;
+        (self.hiding.was_over, self.hiding.has_news) = (is_over, true);
         self.hiding.changes += 1;
         let filter = self.hiding.filter(filter);
         self.registries.iter_mut().for_each(|known| known.hide_again(&filter));

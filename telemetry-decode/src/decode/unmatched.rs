@@ -1,8 +1,10 @@
 //! The names of a filter that select nothing in the stream.
 
 use super::decoder::Decoder;
+use crate::registry::condition::Misfit;
 use crate::registry::filter::{Filter, Selector};
 use crate::report::completeness::Unmatched;
+use crate::report::error::{Error, Result};
 
 /// A number and a name by which something can be selected, and the name of its registry.
 type Candidate<'c> = (&'c str, u64, &'c str);
@@ -43,14 +45,37 @@ impl Decoder {
             missing("registry", &filter.registries, names),
         ]
         .concat();
-        let all: Vec<_> = registries().map(|(_, registry)| registry).collect();
-        if let Some(Err(misfit)) = filter.condition.as_ref().map(|one| one.0.check(&all)) {
+        if let Err(misfit) = self.check_condition() {
             unmatched.push(Unmatched { what: misfit.what, nearest: misfit.nearest });
         }
         if unmatched.is_empty() {
             unmatched.extend(self.excluding());
         }
         unmatched
+    }
+
+    /// Checks the condition of the filter against the registries that are known.
+    pub(crate) fn check_condition(&self) -> Result<(), Misfit> {
+        let Some(condition) = &self.filter.condition else { return Ok(()) };
+        let registries: Vec<_> = self.state.registries.iter().map(|known| &known.registry).collect();
+        condition.0.check(&registries)
+    }
+
+    /// Refuses a condition that would tell hidden values, during a pass that finds the registries.
+    /// A later registry might show them, but a process may never send one. Other misfits may fit a
+    /// later registry.
+    pub(crate) fn check_hidden(&mut self) -> Result<()> {
+        if !self.state.hiding.has_news {
+            return Ok(());
+        }
+        match self.check_condition() {
+            // The next block is refused as well.
+            Err(misfit) if misfit.is_hidden => Err(Error::Filter(misfit.text)),
+            _ => {
+                self.state.hiding.has_news = false;
+                Ok(())
+            }
+        }
     }
 
     /// Returns the kinds, events and registries of the filter if no event passes all of them.

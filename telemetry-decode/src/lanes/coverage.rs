@@ -35,6 +35,16 @@ impl Coverage {
         (start < end).then_some(start..end)
     }
 
+    /// Returns the parts of `range` that are not in the set, in order.
+    pub(crate) fn gaps_in(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+        let mut at = range.start;
+        std::iter::from_fn(move || {
+            let gap = self.first_gap(at..range.end)?;
+            at = gap.end;
+            Some(gap)
+        })
+    }
+
     /// Returns the number of runs that take memory on the heap.
     pub(crate) fn more(&self) -> usize {
         self.runs.more()
@@ -107,15 +117,8 @@ impl Coverage {
 
     /// Returns the number of events that are in this set but not in the other.
     pub(crate) fn len_without(&self, other: &Coverage) -> u64 {
-        let mut sum = 0;
-        for (start, run) in self.runs.iter() {
-            let mut at = *start;
-            while let Some(gap) = other.first_gap(at..run.end) {
-                sum += gap.end - gap.start;
-                at = gap.end;
-            }
-        }
-        sum
+        let absent = self.runs.iter().flat_map(|(start, run)| other.gaps_in(*start..run.end));
+        absent.map(|gap| gap.end - gap.start).sum()
     }
 
     /// Returns the runs: their events, and the first and last clock reading that these can have.

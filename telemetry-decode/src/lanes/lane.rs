@@ -43,6 +43,8 @@ pub(crate) struct Lane {
     pub(crate) losses: Losses,
     /// The number of recorded events as far as known, and the end of the block that states it.
     pub(crate) recorded: (u64, u64),
+    /// The most events that one header tells were given to its stream.
+    pub(crate) stated: u64,
 }
 
 /// The end of a part whose block continues.
@@ -100,6 +102,7 @@ impl Lane {
             unread: Coverage::default(),
             losses: Losses::default(),
             recorded: (0, 0),
+            stated: 0,
         }
     }
 
@@ -117,10 +120,18 @@ impl Lane {
     pub(crate) fn note(&mut self, header: &Header, has_room: bool) {
         self.note_losses(header.before, header, has_room);
         let event_range = EventRange::from(header);
-        self.recorded = self.recorded.max((event_range.range().end, header.end_ticks));
+        self.note_end(header);
         if let Some(news) = self.noted.first_gap(event_range.range()) {
             event_range.add_to(&mut self.noted, news);
         }
+    }
+
+    /// Notes the number of recorded events, and of those that were given to the stream of a header.
+    pub(crate) fn note_end(&mut self, header: &Header) {
+        let end = EventRange::from(header).range().end;
+        self.recorded = self.recorded.max((end, header.end_ticks));
+        let given = end.saturating_sub(header.excluded).saturating_sub(header.lost.sink);
+        self.stated = self.stated.max(given);
     }
 
     /// Notes the sums in a header as those before the lane's event of this number.
@@ -129,9 +140,11 @@ impl Lane {
     }
 
     /// Returns the number of events that were given to the stream, as far as the lane's headers
-    /// tell.
+    /// tell. Another stream of the session may have events that this one was not given.
     pub(crate) fn given(&self) -> u64 {
-        self.recorded.0.saturating_sub(self.losses.total().not_given())
+        let excluded: u64 = self.excluded(&self.noted).iter().map(|(_, events)| events).sum();
+        let given = self.recorded.0.saturating_sub(self.losses.total().lost.sink).saturating_sub(excluded);
+        given.max(self.noted.len()).min(self.stated)
     }
 
     /// Returns the first events of a part that were in no other part.
@@ -246,13 +259,34 @@ impl Lane {
 
     /// Subtracts excluded events from their gaps.
     fn take_excluded(&self, gaps: &mut BTreeMap<u64, LaneGap>) {
-        for Step { before, change, .. } in self.losses.steps().filter(|step| step.change.excluded > 0) {
-            // The gap that has the event before this one, if that was not read.
-            let Some((_, gap)) = gaps.range_mut(before..).next() else { continue };
-            if self.covered.first_gap(before.saturating_sub(1)..before).is_some() {
-                gap.absent = gap.absent.saturating_sub(change.excluded);
+        for (end, events) in self.excluded(&self.covered) {
+            if let Some((_, gap)) = gaps.range_mut(end..).next() {
+                gap.absent = gap.absent.saturating_sub(events);
             }
         }
+    }
+
+    /// Returns the excluded events that are not in a set of the lane's events. They come with the
+    /// end of the gap in which they are. A block may state more than there are since the last one.
+    /// It may also state a loss of the sink that lies before earlier blocks.
+    fn excluded(&self, there: &Coverage) -> Vec<(u64, u64)> {
+        let (mut found, mut at, mut unexplained) = (Vec::new(), 0, 0_u64);
+        let len = |gap: Range<u64>| gap.end - gap.start;
+        for Step { after, before, change, .. } in self.losses.steps() {
+            unexplained += there.gaps_in(at..after).map(len).sum::<u64>();
+            let gaps: Vec<_> = there.gaps_in(after..before).collect();
+            let absent: u64 = gaps.iter().cloned().map(len).sum();
+            let sink = change.lost.sink.saturating_sub(unexplained);
+            let mut left = change.excluded.min(absent.saturating_sub(sink));
+            unexplained = (unexplained + absent - left).saturating_sub(change.lost.sink);
+            at = before;
+            for gap in gaps.iter().rev().filter(|_| change.excluded > 0) {
+                let events = left.min(gap.end - gap.start);
+                found.push((gap.end, events));
+                left -= events;
+            }
+        }
+        found
     }
 }
 

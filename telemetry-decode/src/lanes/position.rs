@@ -27,10 +27,15 @@ pub struct Position {
     /// reading that they can have.
     runs: Vec<(Range<u64>, u64, u64)>,
     /// For each block or several that state the same sums: the number of events before it, its
-    /// sums, and the ends of the first and the last of these blocks.
+    /// sums, and the ends of the first and the last of these blocks. If more events are before the
+    /// last one, it has an entry of its own.
     sums: Vec<(u64, Counters, u64, u64)>,
     /// The number of recorded events, and the end of the block that states it.
     recorded: (u64, u64),
+    /// The most events that one header tells were given to its stream. Earlier versions did not
+    /// store it.
+    #[cfg_attr(feature = "serde", serde(default))]
+    stated: Option<u64>,
 }
 
 /// The sums in a header: lost because the pool was full, reentrant, lost by sinks; truncated;
@@ -50,17 +55,23 @@ impl Position {
     /// number them. A stream made from it numbers them in the order of the lane.
     pub fn of_log(session: u64, thread: u32, registry: u64, kind: u8, events: u64) -> Position {
         let (runs, recorded) = (vec![(0..events, 0, u64::MAX)], (events, u64::MAX));
-        Position { session, thread, registry, kind, runs, sums: Vec::new(), recorded }
+        Position { session, thread, registry, kind, runs, sums: Vec::new(), recorded, stated: None }
     }
 
     /// Returns the events that this reader or the other one read.
     #[must_use]
     pub fn join(&self, other: &Position) -> Position {
+        let mut lane = self.lane();
+        other.restore(&mut lane);
+        Position::of(&lane, self.session)
+    }
+
+    /// Returns a lane that was read up to here.
+    fn lane(&self) -> Lane {
         let key = LaneKey { session: 0, thread: self.thread, registry: self.registry, kind: self.kind };
         let mut lane = Lane::new(key);
         self.restore(&mut lane);
-        other.restore(&mut lane);
-        Position::of(&lane, self.session)
+        lane
     }
 
     pub(crate) fn of(lane: &Lane, session: u64) -> Position {
@@ -68,18 +79,19 @@ impl Position {
             let HeaderSums { lost: Loss { pool, reentrant, sink, truncated }, excluded } = *sums;
             [pool, reentrant, sink, truncated, excluded]
         };
+        let entries = |(sums, [(before, first), (last_before, last)]): (&HeaderSums, [(u64, u64); 2])| {
+            let later = (last_before > before).then_some((last_before, counters(sums), last, last));
+            [Some((before, counters(sums), first, last)), later].into_iter().flatten()
+        };
         Position {
             session,
             thread: lane.key.thread,
             registry: lane.key.registry,
             kind: lane.key.kind,
             runs: lane.covered.runs().collect(),
-            sums: lane
-                .losses
-                .all()
-                .map(|(sums, [(before, first), (_, last)])| (before, counters(sums), first, last))
-                .collect(),
+            sums: lane.losses.all().flat_map(entries).collect(),
             recorded: lane.recorded,
+            stated: Some(lane.stated),
         }
     }
 
@@ -99,6 +111,7 @@ impl Position {
         }
         lane.earlier = lane.covered.len();
         lane.recorded = lane.recorded.max(self.recorded);
+        lane.stated = lane.stated.max(self.stated.unwrap_or(self.recorded.0));
     }
 }
 
@@ -123,11 +136,21 @@ impl Earlier {
     /// reader has not found.
     pub(crate) fn given(&self, session: u64) -> u64 {
         let of_session = self.0.values().filter(|lane| lane.session == session);
-        let given = of_session.map(|read| {
-            let highest =
-                |index: usize| read.sums.iter().map(|(_, counters, ..)| counters[index]).max().unwrap_or(0);
-            read.recorded.0.saturating_sub(highest(4)).saturating_sub(highest(2))
-        });
-        given.fold(0, u64::saturating_add)
+        of_session.map(|read| read.lane().given()).fold(0, u64::saturating_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Earlier versions did not store what one header tells.
+    #[test]
+    fn of_an_earlier_version() {
+        let whole = Position::of_log(1, 2, 3, 4, 90);
+        assert_eq!((whole.stated, whole.lane().given()), (None, 90));
+        let later = Position { stated: Some(80), ..whole.clone() };
+        assert_eq!(later.join(&later).stated, Some(80));
+        assert_eq!(later.join(&whole).stated, Some(90));
     }
 }

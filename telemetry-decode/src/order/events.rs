@@ -1,6 +1,5 @@
 //! Events in order.
 
-use std::io;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
@@ -102,7 +101,9 @@ impl<'s> Events<'s> {
     /// Returns the next event; `None` at the end.
     ///
     /// # Errors
-    /// Those of the input. Problems of the stream itself are in [`Events::completeness`].
+    /// Those of the input. Problems of the stream itself are in [`Events::completeness`]. In one
+    /// pass over a pipe, [`Error::Filter`](crate::Error::Filter) if a condition is on values that
+    /// all registries so far hide. Then each later block of events is refused, too.
     #[allow(clippy::should_implement_trait)]
     #[inline(always)]
     pub fn next(&mut self) -> Result<Option<Event<'_>>> {
@@ -159,7 +160,7 @@ impl<'s> Events<'s> {
 
     /// Moves to the next event. Returns false at the end.
     #[inline(always)]
-    pub(crate) fn advance(&mut self) -> io::Result<bool> {
+    pub(crate) fn advance(&mut self) -> Result<bool> {
         let found = match &mut self.order {
             Ordered::Stream(stream) => stream.advance(&mut self.decoder)?,
             Ordered::Merged(merge) => merge.advance(&mut self.decoder)?,
@@ -196,7 +197,7 @@ impl<'s> Events<'s> {
 
     /// Returns the next part in stream order, for the caller to read; `None` at the end. Then no
     /// part is current.
-    pub(crate) fn next_part(&mut self) -> io::Result<Option<(&mut Decoder, Part, &[u8])>> {
+    pub(crate) fn next_part(&mut self) -> Result<Option<(&mut Decoder, Part, &[u8])>> {
         let Ordered::Stream(stream) = &mut self.order else { return Ok(None) };
         let part = loop {
             if let Feed::Listed { helpers, .. } = &mut stream.feed {

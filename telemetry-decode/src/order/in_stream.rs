@@ -1,7 +1,6 @@
 //! Events in stream order: one block after the other.
 
 use std::borrow::Cow;
-use std::io;
 
 use telemetry_format::{BlockType, flags};
 
@@ -17,6 +16,7 @@ use crate::order::block::IndexedBlock;
 use crate::order::by_lane::{ByLane, InStreamOrder};
 use crate::order::load::{Loaded, Loader};
 use crate::registry::event::Event;
+use crate::report::error::Result;
 
 /// Stream order.
 pub(super) struct InStream<'s> {
@@ -76,14 +76,14 @@ impl<'s> InStream<'s> {
 
     /// Moves to the next event. Returns false at the end.
     #[inline(always)]
-    pub(super) fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
+    pub(super) fn advance(&mut self, decoder: &mut Decoder) -> Result<bool> {
         Ok(self.batch.step() || self.read_on(decoder)?)
     }
 
     /// Moves to the next batch of events. Returns false at the end.
     #[cold]
     #[inline(never)]
-    fn read_on(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
+    fn read_on(&mut self, decoder: &mut Decoder) -> Result<bool> {
         loop {
             if self.read_part(decoder) {
                 return Ok(true);
@@ -148,7 +148,7 @@ impl Feed<'_> {
         &mut self,
         decoder: &mut Decoder,
         read: &mut Option<ReadPart>,
-    ) -> io::Result<Option<Option<Part>>> {
+    ) -> Result<Option<Option<Part>>> {
         match self {
             Feed::Once { blocks, header_len, unpacked } => {
                 *unpacked = None;
@@ -160,6 +160,7 @@ impl Feed<'_> {
                             return Ok(Some(None));
                         }
                         let lane = decoder.lane(&block.header);
+                        decoder.check_hidden()?;
                         let last = block.header.flags & flags::LAST != 0;
                         let want = decoder.want(lane, &EventRange::from(&block.header), last);
                         if decoder.state.has_names(block.header.registry, block.header.kind) {
@@ -179,7 +180,14 @@ impl Feed<'_> {
                         };
                         return Ok(Some(decoder.open(Place { range, wrong }, &header, want)));
                     }
-                    Some(Piece::Block(block)) => decoder.take(&block),
+                    Some(Piece::Block(block)) => {
+                        decoder.take(&block);
+                        // A registry comes just before the first block that needs it. So with a sync
+                        // block, all registries of the blocks so far are known, and their sessions.
+                        if block.header.block_type == BlockType::Sync {
+                            decoder.check_hidden()?;
+                        }
+                    }
                 }
                 Ok(Some(None))
             }

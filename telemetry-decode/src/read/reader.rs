@@ -250,7 +250,9 @@ impl<'s> Reader<'s> {
     /// Starts reading.
     ///
     /// For a file or memory, all block headers are read first. So sessions and registries are known
-    /// before the first event, wherever they are. A pipe in stream order is read in one pass.
+    /// before the first event, wherever they are. A pipe in stream order is read in one pass. Then
+    /// [`Events::next`] returns [`Error::Filter`] if the filter has a condition on hidden values,
+    /// unless a registry so far shows them.
     ///
     /// # Errors
     /// Those of the input, and [`Error::Filter`].
@@ -266,14 +268,14 @@ impl<'s> Reader<'s> {
         let source = match (input, order) {
             (Origin::Logs(logs), _) => {
                 let events = Events::of_logs(decoder, logs, order == Order::Time)?;
-                check_condition(&events.decoder)?;
+                check(&events.decoder)?;
                 return Ok(events);
             }
             (Origin::Once(pipe), Order::Stream) => return Ok(Events::once(decoder, Blocks::new(pipe))),
             (input, _) => input.into_source()?,
         };
         let blocks = scan(&source, &mut decoder, most, |_, _| {})?;
-        check_condition(&decoder)?;
+        check(&decoder)?;
         let mut blocks = ByLane::new(blocks, &decoder)?;
         read_names(&source, &mut blocks, &mut decoder)?;
         Ok(match order {
@@ -384,10 +386,8 @@ impl<'s> Origin<'s> {
 }
 
 /// Checks the condition of the filter when all registries are known.
-fn check_condition(decoder: &Decoder) -> Result<()> {
-    let Some(condition) = &decoder.filter.condition else { return Ok(()) };
-    let registries: Vec<_> = decoder.state.registries.iter().map(|known| &known.registry).collect();
-    condition.0.check(&registries).map_err(|misfit| Error::Filter(misfit.text))
+fn check(decoder: &Decoder) -> Result<()> {
+    decoder.check_condition().map_err(|misfit| Error::Filter(misfit.text))
 }
 
 /// Creates a merge of the selected events with the mark `time`. `main` knows the stream's

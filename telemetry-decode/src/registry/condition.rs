@@ -33,6 +33,8 @@ pub struct Misfit {
     pub nearest: Option<String>,
     /// The whole message, with the place in the condition.
     pub text: String,
+    /// It would tell values that are hidden.
+    pub is_hidden: bool,
 }
 
 /// A condition on the events of one registry.

@@ -41,7 +41,8 @@ pub enum Error {
     Damaged(Box<Damage>),
     /// The stream's registry has a version that the program does not read.
     Version(Box<VersionMismatch>),
-    /// The filter has a condition that fits no registry of the stream.
+    /// The filter has a condition that fits no registry of the stream. In one pass over a pipe, it
+    /// comes with the first block of events, and only if the registries so far hide the values.
     Filter(String),
     /// The registry of the generated decoder is invalid.
     Registry(Box<Invalid>),

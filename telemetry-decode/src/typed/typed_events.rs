@@ -137,7 +137,8 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
     /// # Errors
     /// [`Error::Io`] if the input fails. [`Error::Version`] for another major version and, after
     /// [`TypedEvents::strict`], for events of another form. [`Error::Damaged`] if a
-    /// [`Log`](crate::foreign::Log) gives values of other types than its registry declares.
+    /// [`Log`](crate::foreign::Log) gives values of other types than its registry declares. In one
+    /// pass over a pipe, [`Error::Filter`] as for [`Events::next`](crate::Events::next).
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Timed<'_, D::Event<'_>>>> {
         let known = loop {

@@ -3,7 +3,7 @@
 use crate::values::value::Value;
 
 /// The value of a key: the bits of a number, or a string.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// There is no key.
     None,

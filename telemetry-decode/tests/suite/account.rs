@@ -8,7 +8,9 @@ use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Completeness, Facts, Filter, Reader};
 use telemetry_format::{BlockType, Loss};
 
-use crate::made::{Plan, Random, START, blocks, edit, header, make, registry};
+use crate::made::{
+    Plan, Random, START, blocks, edit, header, late_loss, make, of_two_sinks, registry, withheld,
+};
 use crate::read::{LaneKey, Way, assert_same_lanes, by_lane, collect, read, read_filtered};
 
 /// Returns the counts in the remaining headers by lane: recorded, lost, excluded.
@@ -120,6 +122,64 @@ fn withheld_events_are_not_missing() {
     let lane = check(&without, Way::MemoryByTime, "a block taken out").lanes.remove(0);
     assert_eq!((lane.read, lane.missing, lane.excluded), (3, 1, 21));
     assert_eq!(gaps(&lane), [(20, 30, 1, Loss::default())]);
+}
+
+/// A block may state more as excluded than there can be since the block before it. That hides no
+/// missing events, also for a reader that continues another one.
+#[test]
+fn excluded_events_do_not_hide_missing_ones() {
+    let stream = withheld();
+    let check = |completeness: &Completeness, read: u64, context: &str| {
+        let lane = &completeness.lanes[0];
+        assert_eq!((lane.read, lane.missing, lane.excluded), (read, 4, 2), "{context}");
+        let absent: Vec<_> = gaps(lane).into_iter().map(|(_, _, absent, _)| absent).collect();
+        assert_eq!((&absent[..], &completeness.unaccounted[..]), (&[2, 2][..], &[][..]), "{context}");
+    };
+    for way in Way::ALL {
+        check(&read(way, &stream).1, 6, &format!("{way:?}"));
+    }
+    let mut events = Reader::from_slice(&stream).events().unwrap();
+    while events.next().unwrap().is_some() {}
+    let resumed = Reader::from_slice(&stream).resume(events.positions()).events().unwrap();
+    check(&collect(resumed).1, 0, "continued");
+    // The lane is not in the rest of the stream.
+    let end = &stream[blocks(&stream).pop().unwrap()];
+    let rest = Reader::from_slice(end).resume(events.positions()).events().unwrap();
+    assert_eq!(collect(rest).1.unaccounted, []);
+}
+
+/// Streams of one session state sums of their own. Missing events at the ends of lanes are found if
+/// another stream has the events that were excluded from one.
+#[test]
+fn streams_of_one_session() {
+    for (lost, missing) in [([0, 0], 0), ([5, 0], 5), ([0, 7], 7)] {
+        let [stream, snapshot] = of_two_sinks(lost);
+        let expect = |completeness: &Completeness, excluded: u64, context: &str| {
+            let found = (completeness.missing(), completeness.excluded());
+            assert_eq!(found, (missing, excluded), "{lost:?}, {context}");
+        };
+        let [both, turned] = [[&stream[..], &snapshot].concat(), [&snapshot[..], &stream].concat()];
+        for way in Way::ALL {
+            expect(&read(way, &stream).1, 10, &format!("alone, {way:?}"));
+            expect(&read(way, &both).1, 0, &format!("both, {way:?}"));
+            expect(&read(way, &turned).1, 0, &format!("turned, {way:?}"));
+        }
+        let mut events = Reader::from_slice(&snapshot).events().unwrap();
+        while events.next().unwrap().is_some() {}
+        let resumed = Reader::from_slice(&stream).resume(events.positions()).events().unwrap();
+        expect(&collect(resumed).1, 0, "continued");
+    }
+}
+
+/// A loss of the sink may be stated later than by the next block. It does not take the place of
+/// excluded events.
+#[test]
+fn a_loss_that_is_stated_late() {
+    for way in Way::ALL {
+        let completeness = check(&late_loss(), way, "late");
+        let lane = &completeness.lanes[0];
+        assert_eq!((lane.lost.sink, lane.excluded, completeness.missing()), (10, 10, 0), "{way:?}");
+    }
 }
 
 /// Returns the gaps of a lane: the readings around each, its absent events and its losses.

@@ -141,7 +141,7 @@ fn test_of<'r>(
 ) -> Result<SpanTest, Error> {
     let wrong = |problem| match problem {
         Problem::Missing => Error::new(condition.text(), one.subject.span.clone(), "no such parameter"),
-        Problem::Misuse { at, message, help } => Error::new(condition.text(), at, message).help(help),
+        Problem::Misuse { at, message, help, .. } => Error::new(condition.text(), at, message).help(help),
     };
     match SpanField::of(&one.subject) {
         Some(SpanField::Name) => {

@@ -75,7 +75,8 @@ impl Condition {
         self.misfit(registries).map_or(Ok(()), |(error, _)| Err(error))
     }
 
-    /// Returns the first error, and the most similar name.
+    /// Returns the first error on hidden values, or else the first of all. With it comes the most
+    /// similar name.
     fn misfit<'r>(
         &self,
         registries: impl Iterator<Item = &'r Registry> + Clone,
@@ -83,10 +84,16 @@ impl Condition {
         let namings: Vec<(&Registry, Namings)> =
             registries.clone().map(|registry| (registry, Namings::new(registry))).collect();
         let lanes = self.lanes();
+        let is_hidden = |found: &Option<(Error, Option<String>)>| {
+            found.as_ref().is_some_and(|(error, _)| error.is_hidden)
+        };
         let mut found = None;
         self.expr.each_comparison(&mut |one| {
-            if found.is_none() {
-                found = self.misfit_of(one, registries.clone(), &namings, &lanes, &[]);
+            if !is_hidden(&found) {
+                let next = self.misfit_of(one, registries.clone(), &namings, &lanes, &[]);
+                if found.is_none() || is_hidden(&next) {
+                    found = next;
+                }
             }
         });
         found
@@ -118,18 +125,21 @@ impl Condition {
             let help = instead(bare(&name), candidates.into_iter());
             return Some((self.error(at, message, help), nearest));
         }
-        let mut misuse = None;
+        let mut misuse = None::<Problem>;
         for (registry, namings) in namings {
             for event in 0..registry.events.len() {
                 match fitting::compare(one, Of { registry, namings, event }, lanes, true) {
                     Ok(_) => return None,
                     Err(Problem::Missing) => {}
-                    Err(problem @ Problem::Misuse { .. }) => misuse = misuse.or(Some(problem)),
+                    Err(problem @ Problem::Misuse { .. }) => {
+                        let earlier = misuse.filter(|earlier| earlier.is_hidden() || !problem.is_hidden());
+                        misuse = earlier.or(Some(problem));
+                    }
                 }
             }
         }
-        if let Some(Problem::Misuse { at, message, help }) = misuse {
-            return Some((self.error(at, message, help), None));
+        if let Some(Problem::Misuse { at, message, help, is_hidden }) = misuse {
+            return Some((Error { is_hidden, ..self.error(at, message, help) }, None));
         }
         if namings.is_empty() {
             return None;
@@ -188,7 +198,7 @@ impl Conditions for Condition {
             Some((error, nearest)) => {
                 let name = error.message.strip_prefix("no ").map(str::to_string);
                 let what = name.unwrap_or_else(|| format!("event for the condition ({})", error.message));
-                Err(Misfit { what, nearest, text: error.to_string() })
+                Err(Misfit { what, nearest, text: error.to_string(), is_hidden: error.is_hidden })
             }
         }
     }

@@ -91,8 +91,8 @@ fn expect_shown(name: &Name, of: Of<'_>) -> Result<(), Problem> {
     let param = of.find(&name.text).map(|index| &of.params()[index]);
     let Some(sensitive) = param.and_then(|param| of.registry.hidden_as(param)) else { return Ok(()) };
     let message = format!("`{}` is {}, so its values are hidden", name.text, sensitive.name());
-    let help = "`--show-sensitive` shows them";
-    Err(Problem::misuse(name.span.clone(), message).with_help(help))
+    let help = Some("`--show-sensitive` shows them".to_string());
+    Err(Problem::Misuse { at: name.span.clone(), message, help, is_hidden: true })
 }
 
 /// Returns false for an operator that is true where another one is not.

@@ -9,8 +9,9 @@ use telemetry_schema::nearest;
 pub(crate) enum Problem {
     /// The event type has no such parameter.
     Missing,
-    /// The comparison makes no sense for the parameter, or another name is unknown.
-    Misuse { at: Range<usize>, message: String, help: Option<String> },
+    /// The comparison makes no sense for the parameter, its values are hidden, or another name is
+    /// unknown.
+    Misuse { at: Range<usize>, message: String, help: Option<String>, is_hidden: bool },
 }
 
 /// The maximum of names that a message lists.
@@ -34,13 +35,20 @@ pub(crate) fn instead<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
 
 impl Problem {
     pub(crate) fn misuse(at: Range<usize>, message: impl Into<String>) -> Problem {
-        Problem::Misuse { at, message: message.into(), help: None }
+        Problem::Misuse { at, message: message.into(), help: None, is_hidden: false }
+    }
+
+    /// Returns true if the values of a parameter are hidden.
+    pub(crate) fn is_hidden(&self) -> bool {
+        matches!(self, Problem::Misuse { is_hidden: true, .. })
     }
 
     pub(crate) fn with_help(self, text: impl Into<String>) -> Problem {
         match self {
             Problem::Missing => Problem::Missing,
-            Problem::Misuse { at, message, .. } => Problem::Misuse { at, message, help: Some(text.into()) },
+            Problem::Misuse { at, message, is_hidden, .. } => {
+                Problem::Misuse { at, message, help: Some(text.into()), is_hidden }
+            }
         }
     }
 }

@@ -12,11 +12,14 @@ pub struct Error {
     pub(crate) span: Range<usize>,
     pub(crate) help: Option<String>,
     pub(crate) condition: String,
+    /// The values of a parameter are hidden.
+    pub(crate) is_hidden: bool,
 }
 
 impl Error {
     pub(crate) fn new(condition: &str, span: Range<usize>, message: impl Into<String>) -> Error {
-        Error { message: message.into(), span, help: None, condition: condition.to_string() }
+        let condition = condition.to_string();
+        Error { message: message.into(), span, help: None, condition, is_hidden: false }
     }
 
     pub(crate) fn help(self, help: impl Into<Option<String>>) -> Error {
@@ -26,7 +29,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Error { message, span, help, condition } = self;
+        let Error { message, span, help, condition, .. } = self;
         let start = condition.floor_char_boundary(span.start);
         let end = condition.ceil_char_boundary(span.end).clamp(start, condition.len());
         let mark = AnnotationKind::Primary.span(start..end);

@@ -1,6 +1,10 @@
 //! Conditions that fit no event type.
 
-use telemetry_decode::{Error, Order};
+use std::io::Cursor;
+use std::sync::Arc;
+
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Error, Events, Facts, Filter, Order, RawStr, Reader, Session, Value};
 use telemetry_filter::Condition;
 
 use crate::written::{matching, registry, stream};
@@ -84,6 +88,94 @@ fn wrong_types() {
             "the operators of times are ==, !=, <, <=, > and >=",
         ),
     ]);
+}
+
+const LOGINS: &str = r#"
+[registry]
+name = "logins"
+version = "1.0.0"
+doc = "A log of users"
+[kinds]
+User = { bit = 0, doc = "per login" }
+[[event]]
+name = "Login"
+code = 1
+kind = "User"
+doc = "A user came"
+params = [{ name = "user", sort = "string", sensitive = "personal", doc = "who" }]
+"#;
+
+/// Writes an event of each registry.
+fn logins(facts: &Facts, registries: &[&str]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new());
+    writer.session(1, facts, 0, 1_700_000_000_000_000_000).unwrap();
+    for (text, ticks) in registries.iter().zip(10..) {
+        let registry = writer.registry(1, &telemetry_schema::parse(text).unwrap()).unwrap();
+        let value =
+            if text.contains("u32") { Value::Unsigned(7) } else { Value::String(RawStr::from("Ada")) };
+        writer.event(Lane { session: 1, thread: 1, registry }, 1, ticks, &[value]).unwrap();
+        writer.sync(1, ticks).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+/// Finds events where sensitive values are hidden.
+fn found<'s>(reader: Reader<'s>, condition: &str) -> Events<'s> {
+    let filter = Filter::default().condition(Arc::new(Condition::parse(condition).unwrap()) as Arc<_>);
+    reader.order(Order::Stream).hide_sensitive(true).filter(filter).events().unwrap()
+}
+
+fn count(mut events: Events<'_>) -> Result<usize, Error> {
+    let mut count = 0;
+    while events.next()?.is_some() {
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Counts the events that match, in one pass, as a stream comes from a process.
+fn in_one_pass(stream: Vec<u8>, condition: &str) -> Result<usize, Error> {
+    count(found(Reader::from_reader(Cursor::new(stream)), condition))
+}
+
+#[track_caller]
+fn expect_hidden<T: std::fmt::Debug>(result: Result<T, Error>) {
+    match result {
+        Err(Error::Filter(text)) => assert!(text.contains("`user` is personal, so its values are hidden")),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A condition on hidden values is refused by the first event, and not at the end.
+#[test]
+fn hidden_values_in_one_pass() {
+    let mut facts = Facts::default();
+    let stream = logins(&facts, &[LOGINS]);
+    let mut events = found(Reader::from_reader(Cursor::new(stream.clone())), "user == 'Ada'");
+    // A caller that goes on is told again.
+    (0..2).for_each(|_| expect_hidden(events.next().map(|event| event.is_some())));
+    // Another registry may have it.
+    assert_eq!(in_one_pass(stream.clone(), "name == 'Ada'").unwrap(), 0);
+    // Another error does not conceal it.
+    expect_hidden(in_one_pass(stream, "unknown == 1 and user == 'Ada'"));
+    facts.set(Session::SCRUBBED, "drop");
+    assert_eq!(in_one_pass(logins(&facts, &[LOGINS]), "user == 'Ada'").unwrap(), 1);
+}
+
+/// In one pass, only the registries so far count.
+#[test]
+fn hidden_values_of_two_registries() {
+    let shown = LOGINS.replace("logins", "guests").replace(", sensitive = \"personal\"", "");
+    let number = shown.replace("guests", "numbers").replace("string", "u32");
+    let stream = |registries: &[&str]| logins(&Facts::default(), registries);
+    let (first, last) = (stream(&[&shown[..], LOGINS]), stream(&[LOGINS, &shown[..]]));
+    for stream in [&first, &last] {
+        assert_eq!(count(found(Reader::from_slice(stream), "user == 'Ada'")).unwrap(), 1);
+    }
+    assert_eq!(in_one_pass(first, "user == 'Ada'").unwrap(), 1);
+    expect_hidden(in_one_pass(last, "user == 'Ada'"));
+    // The values that are shown cannot be compared with a text.
+    expect_hidden(in_one_pass(stream(&[&number[..], LOGINS]), "user == 'Ada'"));
 }
 
 #[test]

@@ -32,6 +32,6 @@ fn a_noun_is_plural_but_for_one() {
 fn mistakes_say_what_was_found() {
     check(Malformed::Truncated, "the bytes end inside a value");
     check(Malformed::Length(4_096), "a length of 4,096 reaches beyond the block");
-    check(Malformed::Value(2), "a value of 2 is not one of its type");
+    check(Malformed::Value(2), "a value is not one of its type");
     check(Malformed::Utf8, "a string is not UTF-8");
 }

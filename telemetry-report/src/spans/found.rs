@@ -5,7 +5,7 @@ use telemetry_decode::rules::Key;
 use super::nesting::Place;
 
 /// One end of a span.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
     pub thread: u32,
     pub ns: i64,

@@ -18,7 +18,7 @@ pub use telemetry_decode::rules::Key;
 pub use found::{End, Found, Which};
 pub use gaps::Gaps;
 pub use nesting::Place;
-pub use pairing::{Pairing, Step};
+pub use pairing::{Carried, Pairing, Step};
 pub use paths::Paths;
 pub use roles::Def;
 pub use sampled::{Sampled, SampledShape, SampledSpan, is_sample, open_spans};

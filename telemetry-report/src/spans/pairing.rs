@@ -1,5 +1,10 @@
 //! Pairs the events that begin and end spans.
 
+mod carried;
+
+pub use carried::Carried;
+use carried::EarlyEnds;
+
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -38,6 +43,7 @@ pub struct Pairing {
     threads: HashMap<(u64, u32), Thread>,
     oldest: u32,
     newest: u32,
+    early_ends: EarlyEnds,
     pub emissions: Emissions,
     pub paths: Paths,
     mark: Option<Mark>,
@@ -129,6 +135,7 @@ impl Pairing {
             threads: HashMap::new(),
             oldest: NONE,
             newest: NONE,
+            early_ends: EarlyEnds::default(),
             emissions: Emissions::new(is_net),
             paths: Paths::default(),
             mark: None,
@@ -257,17 +264,6 @@ impl Pairing {
         }
     }
 
-    /// Visits the spans that are still open, in the order of their begins.
-    pub fn finish(&mut self, mut visit: impl FnMut(Found)) {
-        while self.oldest != NONE {
-            let place = self.nesting.place_of_open(self.oldest);
-            let (which, begin, _) = self.remove(self.oldest);
-            if self.defs[which.def].is_wanted {
-                visit(Found::NoEnd(which, begin, place));
-            }
-        }
-    }
-
     /// Returns true if another span can only be opened after the oldest is dropped.
     fn is_full(&self) -> bool {
         let open = self.open.len() - self.free.len();
@@ -303,6 +299,9 @@ impl Pairing {
         while self.is_full() {
             let (which, begin, _) = self.remove(self.oldest);
             found.push(Found::Dropped(which, begin));
+        }
+        if let Some(end) = self.early_ends.take(&identity, at.ticks) {
+            return found.push(self.whole_at_once(identity, def, at, end));
         }
         let hash = self.hasher.hash_one(&identity);
         let outer = match self.find(hash, &identity) {
@@ -372,10 +371,9 @@ impl Pairing {
     }
 
     fn end(&mut self, identity: Identity, at: End, found: &mut Vec<Found>) {
-        let Some(index) = self.find(self.hasher.hash_one(&identity), &identity) else {
-            let def = identity.def;
-            found.push(Found::NoBegin(identity.which(def), at));
-            return;
+        let index = self.find(self.hasher.hash_one(&identity), &identity);
+        let Some(index) = index.filter(|index| self.may_end(*index, &at)) else {
+            return found.extend(self.early_ends.keep(identity, at));
         };
         let began_on = self.open[index as usize].begin.thread;
         let end = End { spent_ns: self.emissions.spent_ns(identity.session, began_on), ..at };

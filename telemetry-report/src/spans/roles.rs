@@ -1,6 +1,6 @@
 //! The spans that registries declare, and the parts that events have in them.
 
-use telemetry_decode::Event;
+use telemetry_decode::{Event, KnownRegistry};
 use telemetry_schema::{Message, Registry, Sensitive, Span};
 
 /// A span of a registry, or a message that is a pair.
@@ -70,14 +70,8 @@ pub(super) fn roles(event: &Event<'_>, names: &[String], hides: bool, defs: &mut
     let marked = (hides && registry.is_sensitive()).then(|| marked(registry));
     let mut roles = Vec::new();
     let Some(index) = registry.event_index(event.schema().code) else { return roles };
-    let messages = registry.messages.iter().filter(|message| !is_span(registry, message));
-    let messages = messages.filter_map(|message| Some((span_of(message)?, Some(message))));
-    let spans = registry
-        .spans
-        .iter()
-        .map(|span| (span.clone(), registry.messages.iter().find(|message| is_of(message, span))));
     // Spans that are not wanted are inside of others, too, and take from their self time.
-    for (span, message) in spans.chain(messages) {
+    for (span, message) in spans(registry) {
         for (is_end, of) in [(true, span.end), (false, span.begin)] {
             if of != index {
                 continue;
@@ -90,7 +84,7 @@ pub(super) fn roles(event: &Event<'_>, names: &[String], hides: bool, defs: &mut
             let hidden = sensitive.map(Sensitive::shown);
             let begins_pause = span.is_pause && !is_end;
             roles.push(Role {
-                def: def(event, &span, message, names, defs),
+                def: def(event.known_registry(), &span, message, names, defs),
                 is_end,
                 begins_pause,
                 key,
@@ -135,15 +129,45 @@ fn span_of(message: &Message) -> Option<Span> {
     Some(span)
 }
 
+/// Returns the spans of a registry, each with the message that has these pairs, and the messages
+/// that are pairs and no span.
+fn spans(registry: &Registry) -> impl Iterator<Item = (Span, Option<&Message>)> {
+    let messages = registry.messages.iter().filter(|message| !is_span(registry, message));
+    let messages = messages.filter_map(|message| Some((span_of(message)?, Some(message))));
+    let spans = registry
+        .spans
+        .iter()
+        .map(|span| (span.clone(), registry.messages.iter().find(|message| is_of(message, span))));
+    spans.chain(messages)
+}
+
+/// Returns the number of the span with a name of the registry, if the registry has it, and what is
+/// there in place of the value behind the name, if `hides` and that is sensitive.
+pub(super) fn def_named(
+    known: &KnownRegistry,
+    name: &str,
+    names: &[String],
+    hides: bool,
+    defs: &mut Vec<Def>,
+) -> Option<(u32, Option<&'static str>)> {
+    let registry = &known.registry;
+    let (span, message) = spans(registry).find(|(span, _)| span.name == name)?;
+    let param =
+        |name: &String| registry.events[span.begin].params.iter().position(|param| param.name == *name);
+    let named_by = span.named_by.as_ref().filter(|_| hides && registry.is_sensitive()).and_then(param);
+    let sensitive = named_by.and_then(|param| marked(registry).events[span.begin].params[param].sensitive);
+    Some((def(known, &span, message, names, defs), sensitive.map(Sensitive::shown)))
+}
+
 /// Returns the number of a span among the known ones, and adds a new one.
 fn def(
-    event: &Event<'_>,
+    known: &KnownRegistry,
     span: &Span,
     message: Option<&Message>,
     names: &[String],
     defs: &mut Vec<Def>,
 ) -> u32 {
-    let (registry, fingerprint) = (event.registry(), event.known_registry().fingerprint);
+    let KnownRegistry { fingerprint, ref registry, .. } = *known;
     let known = defs.iter().position(|def| def.fingerprint == fingerprint && def.span == *span);
     let index = known.unwrap_or_else(|| {
         let kinds = [span.begin, span.end].map(|index| registry.kind_of(&registry.events[index]).bit);

@@ -9,13 +9,15 @@ use std::time::Duration;
 use telemetry_fleet::access::{ServerAccess, ServerFiles};
 #[cfg(unix)]
 use telemetry_fleet::collect::Admin;
-use telemetry_fleet::collect::{Collector, Limits, allow_many_files};
+use telemetry_fleet::collect::{Collector, Limits};
+use telemetry_fleet::metrics::Serving;
 use telemetry_fleet::store::Store;
 use telemetry_fleet::wire::Version;
 use telemetry_fleet::{log, metrics};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::cli::allow_many_files;
 use crate::cli::signals::{Asked, signals};
 
 const EXAMPLES: &str = "\
@@ -113,7 +115,7 @@ pub(crate) struct Collect {
 
 /// Collects until a signal asks to stop. `read` gives the options, again at each reload.
 pub(crate) fn run(read: impl Fn() -> Result<Collect, String>) -> Result<ExitCode, String> {
-    allow_many_files().map_err(|error| format!("cannot allow more open files: {error}"))?;
+    allow_many_files()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot wait for the network: {error}"))?;
     let ended = runtime.block_on(async {
@@ -205,6 +207,11 @@ impl Collect {
         let listener = TcpListener::bind(self.listen).await;
         let listener = listener.map_err(|error| format!("{}: {error}", self.listen))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
+        #[cfg(unix)]
+        let admin = match &self.admin {
+            Some(path) => Some(Admin::bind(path).map_err(|error| format!("{}: {error}", path.display()))?),
+            None => None,
+        };
         let page = match self.metrics {
             Some(address) => {
                 let figures = collector.figures();
@@ -215,37 +222,23 @@ impl Collect {
             }
             None => None,
         };
+        let tasks = page.into_iter();
+        // Nothing fails from here on, so no task is left that has an address.
         #[cfg(unix)]
-        let admin = match &self.admin {
-            Some(path) => {
-                let admin = Admin::bind(path).map_err(|error| format!("{}: {error}", path.display()))?;
-                Some(Aborted(tokio::spawn(collector.admin(admin))))
-            }
-            None => None,
-        };
+        let tasks = tasks.chain(admin.map(|admin| Serving::start(collector.admin(admin))));
         log::line(format_args!("collecting at tls://{address}"));
         Ok(Box::new(move |stop| {
             Box::pin(async move {
                 collector.run(listener, stop).await;
-                drop(page);
-                #[cfg(unix)]
-                drop(admin);
+                // The next options may have the same addresses.
+                for task in tasks {
+                    task.stop().await;
+                }
             })
         }))
     }
 }
 
-/// A task that ends when this is dropped.
-#[cfg(unix)]
-struct Aborted(tokio::task::JoinHandle<()>);
-
-#[cfg(unix)]
-impl Drop for Aborted {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 /// Serves until its argument is true.
-type Serve = Box<dyn FnOnce(watch::Receiver<bool>) -> Serving + Send>;
-type Serving = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+type Serve = Box<dyn FnOnce(watch::Receiver<bool>) -> Running + Send>;
+type Running = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;

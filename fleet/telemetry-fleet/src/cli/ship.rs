@@ -17,6 +17,7 @@ use telemetry_fleet::wire::Version;
 use telemetry_fleet::{log, metrics};
 
 use crate::cli::access::ClientOptions;
+use crate::cli::allow_many_files;
 use crate::cli::signals::{Asked, signals};
 
 const EXAMPLES: &str = "\
@@ -111,6 +112,9 @@ pub(crate) fn run(read: impl Fn() -> Result<Ship, String>) -> Result<ExitCode, S
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot wait for the network: {error}"))?;
     let ship = read()?;
+    if let Err(why) = allow_many_files() {
+        log::line(format_args!("warning: {why}"));
+    }
     let is_service = !ship.listen.is_empty() || !ship.watch.is_empty();
     let ended =
         runtime.block_on(async { if is_service { ship.serve(read).await } else { ship.run().await } });
@@ -162,29 +166,39 @@ impl Ship {
             None => None,
         };
         log::line(format_args!("shipping host `{host}` to {}", self.to));
+        let mut stop_timeout = self.stop_timeout;
         while let Some(Asked::Reload) = asked.recv().await {
             match read().and_then(|new| new.settings(&host).map(|settings| (new, settings))) {
                 Ok((new, settings)) => {
                     service.change(settings);
-                    let fixed = |ship: &Ship| {
-                        (ship.listen.clone(), ship.spool.clone(), ship.metrics, ship.send_sensitive)
-                    };
-                    let rest = match fixed(&new) == fixed(&self) {
-                        true => "",
-                        false => "; --listen, --spool, --metrics and --send-sensitive change with a restart",
-                    };
-                    log::line(format_args!("reloaded{rest}"));
+                    stop_timeout = new.stop_timeout;
+                    log::line("reloaded");
+                    for option in self.unchanged(&new, &host) {
+                        log::line(format_args!("{option}: not changed while running; restart to change it"));
+                    }
                 }
                 Err(error) => log::line(format_args!("not reloaded: {error}")),
             }
         }
         log::line("stopping");
-        let left = service.stop(Duration::from_secs(self.stop_timeout)).await;
+        let left = service.stop(Duration::from_secs(stop_timeout)).await;
         drop(page);
         if left > 0 {
             log::line(format_args!("{left} bytes stay in the spool"));
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns the options that a reload does not change, of those that are others in `new`.
+    fn unchanged(&self, new: &Ship, host: &Host) -> Vec<&'static str> {
+        let all = [
+            ("--host", new.host().as_ref() == Ok(host)),
+            ("--listen", new.listen == self.listen),
+            ("--spool", new.spool == self.spool),
+            ("--metrics", new.metrics == self.metrics),
+            ("--send-sensitive", new.send_sensitive == self.send_sensitive),
+        ];
+        all.into_iter().filter_map(|(option, is_same)| (!is_same).then_some(option)).collect()
     }
 
     fn settings(&self, host: &Host) -> Result<Settings, String> {

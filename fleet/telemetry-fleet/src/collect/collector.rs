@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::access::ServerAccess;
 use crate::collect::figures::Figures;
@@ -53,6 +53,10 @@ impl Default for Limits {
 /// Connections that have not said who they are, at a time.
 const MAX_UNKNOWN: usize = 256;
 
+/// Writes to a bucket at a time: each is a request with a socket of its own. Of small segments, the
+/// memory alone would allow thousands.
+const MAX_WRITES: usize = 64;
+
 /// A collector.
 pub struct Collector {
     pub(crate) store: Store,
@@ -62,7 +66,9 @@ pub struct Collector {
     pub(crate) figures: Arc<Figures>,
     pub(crate) incoming: Incoming,
     /// Kibibytes of segments that may be in memory.
-    pub(crate) memory: Semaphore,
+    memory: Semaphore,
+    /// Writes to a bucket that may begin.
+    writes: Semaphore,
     pub(crate) places: Arc<Places>,
     pub(crate) requests: Arc<Requests>,
 }
@@ -98,6 +104,7 @@ impl Collector {
             figures: Arc::default(),
             incoming,
             memory: Semaphore::new((Limits::MOST_OF_A_BUCKET >> 10) as usize),
+            writes: Semaphore::new(MAX_WRITES),
             requests: Arc::default(),
         })
     }
@@ -113,10 +120,12 @@ impl Collector {
         admin.serve(self.requests.clone())
     }
 
-    /// Waits for memory to hold a segment. Each waits for its turn, so a long one is not starved.
-    pub(crate) async fn memory(&self, len: u64) -> Option<tokio::sync::SemaphorePermit<'_>> {
+    /// Waits until a segment may be written to a bucket, from memory. Each waits for its turn, so a
+    /// long one is not starved.
+    pub(crate) async fn turn(&self, len: u64) -> Option<[SemaphorePermit<'_>; 2]> {
+        let write = self.writes.acquire().await.ok()?;
         let kibibytes = len.div_ceil(1 << 10).max(1);
-        self.memory.acquire_many(kibibytes as u32).await.ok()
+        Some([write, self.memory.acquire_many(kibibytes as u32).await.ok()?])
     }
 
     /// Returns the window of a connection, in bytes.

@@ -19,4 +19,3 @@ mod task;
 pub use admin::Admin;
 pub use collector::{Collector, Limits};
 pub use figures::Figures;
-pub use server::allow_many_files;

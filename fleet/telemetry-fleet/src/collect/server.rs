@@ -1,6 +1,5 @@
 //! Accepts connections.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -76,16 +75,4 @@ impl Collector {
         self.figures.refused_connections.fetch_add(1, Ordering::Relaxed);
         log::line(format_args!("{peer}: refused: {why}"));
     }
-}
-
-/// Allows this process as many open files as the system does. A collector has one for each host.
-pub fn allow_many_files() -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, getrlimit, setrlimit};
-        let mut limit = getrlimit(Resource::Nofile);
-        limit.current = limit.maximum;
-        setrlimit(Resource::Nofile, limit)?;
-    }
-    Ok(())
 }

@@ -65,7 +65,7 @@ impl Task {
             let put = if is_dir {
                 self.collector.store.take(&self.name, &file.0).await
             } else {
-                let _memory = self.collector.memory(self.len).await?;
+                let _turn = self.collector.turn(self.len).await?;
                 self.collector.store.put(&self.name, &file.0).await
             };
             let figures = &self.collector.figures;

@@ -1,5 +1,6 @@
 //! What a shipper has done, for its page of metrics.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,6 +14,7 @@ pub(crate) struct Figures {
     pub(crate) received: AtomicU64,
     pub(crate) cut: AtomicU64,
     pub(crate) events: AtomicU64,
+    pub(crate) withheld: AtomicU64,
     pub(crate) stored: AtomicU64,
     pub(crate) were_there: AtomicU64,
     pub(crate) refused: AtomicU64,
@@ -24,14 +26,19 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Returns the page of metrics.
-    pub(crate) fn page(&self, status: Status) -> Page {
+    /// Returns the page of metrics. `refused` is the directory of refused segments.
+    pub(crate) fn page(&self, status: Status, refused: &Path) -> Page {
         let mut page = Page::default();
         let get = |value: &AtomicU64| one(value.load(Ordering::Relaxed));
         page.gauge("ship_connections", "Programs that are connected.", get(&self.connections));
         page.counter("ship_received_bytes_total", "Bytes of blocks that programs sent.", get(&self.received));
         page.counter("ship_cut_segments_total", "Segments that were cut.", get(&self.cut));
         page.counter("ship_cut_events_total", "Events of segments that were cut.", get(&self.events));
+        page.counter(
+            "ship_withheld_events_total",
+            "Events that stay on the host, because they are or may be sensitive.",
+            get(&self.withheld),
+        );
         let outcomes =
             [("stored", &self.stored), ("were_there", &self.were_there), ("refused", &self.refused)];
         let outcomes = outcomes
@@ -51,6 +58,7 @@ impl Figures {
         page.counter("ship_shed_segments_total", "Segments that were shed.", get(&self.shed_segments));
         page.counter("ship_shed_events_total", "Events that were shed.", get(&self.shed_events));
         page.gauge("ship_spool_bytes", "Bytes of whole segments in the spool.", one(status.spool));
+        page.gauge("ship_refused_bytes", "Bytes of refused segments in the spool.", one(bytes_in(refused)));
         let age = match status.oldest_ns {
             0 => 0,
             oldest => {
@@ -61,4 +69,15 @@ impl Figures {
         page.gauge("ship_spool_age_seconds", "Age of the oldest segment in the spool.", one(age));
         page
     }
+}
+
+/// Returns the bytes of all files below a directory. There are few: a person has to look at them.
+fn bytes_in(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(found) if found.is_dir() => bytes_in(&entry.path()),
+        // A person may have removed it just now.
+        found => found.map_or(0, |found| found.len()),
+    });
+    bytes.sum()
 }

@@ -54,6 +54,10 @@ impl Live {
         self.max_age.store(age.as_millis().try_into().unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
+    pub(crate) fn set_max_len(&self, max_len: u64) {
+        self.cutter().set_max_len(max_len);
+    }
+
     pub(crate) fn is_stopping(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

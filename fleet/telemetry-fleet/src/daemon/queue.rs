@@ -130,6 +130,7 @@ impl Queue {
         self.insert(segment, false)?;
         self.figures.cut.fetch_add(1, Ordering::Relaxed);
         self.figures.events.fetch_add(segment.events, Ordering::Relaxed);
+        self.figures.withheld.fetch_add(segment.withheld, Ordering::Relaxed);
         failpoint("ship-spooled");
         self.make_space();
         Ok(())

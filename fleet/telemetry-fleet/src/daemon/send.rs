@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::daemon::queue::{Next, Queue};
-use crate::destination::Destination;
+use crate::destination::{Destination, MAX_SENDING};
 use crate::failpoint::failpoint;
 use crate::log;
 use crate::store::{Put, StoreError};
@@ -36,7 +36,10 @@ pub(crate) async fn send(
         let destination = to.lock().unwrap_or_else(PoisonError::into_inner).clone();
         destination.set_status(queue.status());
         let may_send = not_before.is_none_or(|time| Instant::now() >= time);
-        if may_send && let Some(next) = queue.next(WINDOW.saturating_sub(on_the_way), on_the_way == 0) {
+        if may_send
+            && sending.len() < MAX_SENDING
+            && let Some(next) = queue.next(WINDOW.saturating_sub(on_the_way), on_the_way == 0)
+        {
             on_the_way += next.len;
             sending.spawn(async move {
                 let put = destination.put(&next.name, &next.path).await;

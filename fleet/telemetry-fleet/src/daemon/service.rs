@@ -135,6 +135,7 @@ impl Service {
     /// Changes what may change.
     pub fn change(&self, settings: Settings) {
         self.live.set_age(settings.max_age);
+        self.live.set_max_len(settings.max_len);
         self.live.queue.set_limit(settings.spool_limit);
         *self.to.lock().unwrap_or_else(PoisonError::into_inner) = settings.to.clone();
         *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = settings;
@@ -155,7 +156,9 @@ impl Service {
     /// Returns what makes the page of metrics.
     pub fn page(&self) -> impl Fn() -> Page + Send + Sync + 'static {
         let queue = self.live.queue.clone();
-        move || queue.figures.page(queue.status())
+        // The folders of a spool are side by side.
+        let refused = queue.spool.open_dir().with_file_name("refused");
+        move || queue.figures.page(queue.status(), &refused)
     }
 
     /// Takes no more, and closes all segments. Then sends for at most `patience`. Returns the bytes

@@ -17,6 +17,21 @@ use crate::segment::Segment;
 /// A file that was written to within this time may be about to be locked by its program.
 const QUIET: Duration = Duration::from_secs(1);
 
+/// Why a file is not taken.
+pub(crate) enum NotTaken {
+    /// The file is at fault: others can be taken.
+    File(io::Error),
+    /// The spool takes nothing, for example because its disk is full.
+    Spool(io::Error),
+}
+
+impl From<NotTaken> for io::Error {
+    fn from(why: NotTaken) -> io::Error {
+        let (NotTaken::File(error) | NotTaken::Spool(error)) = why;
+        error
+    }
+}
+
 /// The directories that are watched.
 #[derive(Default)]
 pub(crate) struct Watch {
@@ -54,13 +69,15 @@ impl Watch {
                     self.reported.remove(&path);
                 }
                 Err(_) if live.is_stopping() => return,
-                Err(error) => return self.report(&path, &error),
+                Err(NotTaken::File(error)) => self.report(&path, &error),
+                // All other files would fail for the same reason.
+                Err(NotTaken::Spool(error)) => return self.report(&path, &error),
             }
         }
     }
 
     /// Cuts a file into segments of the spool, then removes it.
-    fn take(&mut self, path: &Path, modified: SystemTime, live: &Live, max_len: u64) -> io::Result<()> {
+    fn take(&mut self, path: &Path, modified: SystemTime, live: &Live, max_len: u64) -> Result<(), NotTaken> {
         let damaged = match self.left.get(path) {
             Some(&(then, damaged)) if then == modified => damaged,
             _ => spool(path, live, max_len)?,
@@ -68,24 +85,34 @@ impl Watch {
         // If it cannot be removed, it is not cut again.
         self.left.insert(path.to_owned(), (modified, damaged));
         if damaged == 0 {
-            fs::remove_file(path)?;
+            fs::remove_file(path).map_err(NotTaken::File)?;
         } else {
             // A person may want to see it.
             let mut kept = path.as_os_str().to_owned();
             kept.push(".damaged");
-            fs::rename(path, kept)?;
+            fs::rename(path, kept).map_err(NotTaken::File)?;
         }
         self.left.remove(path);
         Ok(())
     }
 
-    /// Says whether no program writes to a file.
-    fn is_closed(&self, path: &Path, now: Instant) -> bool {
+    /// Says whether no program writes to a file. Reports one that cannot be opened or locked.
+    fn is_closed(&mut self, path: &Path, now: Instant) -> bool {
         let Some((modified, since)) = self.seen.get(path) else { return false };
         // A clock that was set back leaves times that are still to come.
         let is_quiet = modified.elapsed().is_ok_and(|age| age >= QUIET) || now - *since >= QUIET;
         // A program locks the file that it writes to.
-        is_quiet && File::open(path).is_ok_and(|file| file.try_lock_shared().is_ok())
+        let locked = || File::open(path).and_then(|file| file.try_lock_shared().map_err(io::Error::from));
+        match is_quiet.then(locked) {
+            Some(Err(error)) => {
+                // Another process may have removed it just now.
+                if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotFound) {
+                    self.report(path, &error);
+                }
+                false
+            }
+            locked => locked.is_some(),
+        }
     }
 
     fn report(&mut self, path: &Path, error: &io::Error) {
@@ -110,7 +137,7 @@ fn streams(dir: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
 }
 
 /// Cuts a file into segments of the spool. Returns the number of damaged bytes.
-fn spool(path: &Path, live: &Live, max_len: u64) -> io::Result<u64> {
+fn spool(path: &Path, live: &Live, max_len: u64) -> Result<u64, NotTaken> {
     let queue = &live.queue;
     let add = |segment: &Segment| {
         // Files wait where they are: nothing is shed for them.
@@ -134,14 +161,17 @@ pub(crate) fn cut(
     dir: PathBuf,
     max_len: u64,
     mut add: impl FnMut(&Segment) -> io::Result<()>,
-) -> io::Result<u64> {
+) -> Result<u64, NotTaken> {
     let queue = &live.queue;
     let mut cutter = queue.spool.cutter(dir, &queue.host, max_len);
-    let mut blocks = Blocks::new(File::open(path)?);
+    let mut blocks = Blocks::new(File::open(path).map_err(NotTaken::File)?);
+    let mut add_all = |segments: io::Result<Vec<Segment>>| {
+        segments.and_then(|segments| segments.iter().try_for_each(&mut add)).map_err(NotTaken::Spool)
+    };
     let mut damaged = 0;
-    while let Some(piece) = blocks.next()? {
+    while let Some(piece) = blocks.next().map_err(NotTaken::File)? {
         match piece {
-            Piece::Block(block) => cutter.push(&block)?.iter().try_for_each(&mut add)?,
+            Piece::Block(block) => add_all(cutter.push(&block))?,
             Piece::Damage(found, _) => {
                 let bytes = found.range.end - found.range.start;
                 damaged += bytes;
@@ -150,6 +180,6 @@ pub(crate) fn cut(
             }
         }
     }
-    cutter.finish()?.iter().try_for_each(add)?;
+    add_all(cutter.finish())?;
     Ok(damaged)
 }

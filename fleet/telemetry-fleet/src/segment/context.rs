@@ -78,7 +78,7 @@ impl Context {
     pub(crate) fn leaving<'a>(&self, block: &Block<'a>) -> Leaving<'a> {
         match &self.withheld {
             Some(withheld) => withheld.leaving(block, self.is_label(&block.header)),
-            None => Leaving { header: block.header.clone(), bytes: block.bytes.into(), is_withheld: false },
+            None => Leaving::whole(block),
         }
     }
 
@@ -119,6 +119,11 @@ impl Context {
         self.known.insert(key(header));
         match header.block_type {
             BlockType::Events => self.intervals.add(header),
+            BlockType::Session => {
+                if let Some(withheld) = &mut self.withheld {
+                    withheld.learn_session(block);
+                }
+            }
             BlockType::Registry => {
                 let text = Text::of(block);
                 if text.is_own() {

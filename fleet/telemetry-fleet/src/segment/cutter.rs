@@ -46,6 +46,8 @@ pub struct Segment {
     pub len: u64,
     /// Events that are new in this segment.
     pub events: u64,
+    /// Events of the same part of the stream that stay on the host.
+    pub withheld: u64,
     /// The priority of its kinds, from 0 to 9.
     pub priority: u8,
 }
@@ -72,6 +74,11 @@ impl Cutter {
     #[must_use]
     pub fn send_sensitive(self, sends_sensitive: bool) -> Cutter {
         Cutter { sends_sensitive, ..self }
+    }
+
+    /// Changes the bytes at which a segment is closed. It counts from the next block of each.
+    pub fn set_max_len(&mut self, max_len: u64) {
+        self.max_len = max_len;
     }
 
     /// Adds a block of the stream. Returns the segments that are whole now.
@@ -207,8 +214,8 @@ impl Cutter {
         self.open.retain(|&open| open != (session, priority));
         if let Some(closed) = closed {
             let name = name(&closed);
-            let Closed { path, len, events, .. } = closed;
-            self.done.push(Segment { name, path, len, events, priority });
+            let Closed { path, len, events, withheld, .. } = closed;
+            self.done.push(Segment { name, path, len, events, withheld, priority });
         }
         Ok(())
     }

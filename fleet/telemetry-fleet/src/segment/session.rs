@@ -54,6 +54,8 @@ struct Open {
     events: u64,
     /// Those of them that give labels their texts.
     labels: u64,
+    /// Events in whose place there are only their numbers.
+    withheld: u64,
     intervals: Intervals,
 }
 
@@ -63,6 +65,7 @@ pub(crate) struct Closed {
     pub(crate) len: u64,
     pub(crate) start_ns: u64,
     pub(crate) events: u64,
+    pub(crate) withheld: u64,
     pub(crate) intervals: u32,
 }
 
@@ -155,6 +158,7 @@ impl Session {
         }
         open.data += len;
         open.events += u64::from(header.events);
+        open.withheld += if is_withheld { u64::from(block.header.events) } else { 0 };
         Ok((priority, open.data))
     }
 
@@ -192,9 +196,9 @@ impl Session {
             open.file.seek(SeekFrom::Start(place.start))?;
             (&open.file).take(place.end - place.start).read_to_end(&mut carried)?;
         }
-        let (len, start_ns, events) = (open.written, open.start_ns, open.events);
-        let intervals = open.intervals.checksum();
-        let mut closed = Closed { path: class.path.clone(), len, start_ns, events, intervals };
+        let (path, len, intervals) = (class.path.clone(), open.written, open.intervals.checksum());
+        let Open { start_ns, events, withheld, .. } = *open;
+        let mut closed = Closed { path, len, start_ns, events, withheld, intervals };
         closed.path = name(&closed);
         std::fs::rename(&class.path, &closed.path)?;
         (class.open, class.carry, class.carried) = (None, Carry::default(), carried);
@@ -207,9 +211,9 @@ impl Class {
     fn open(&mut self, context: &Context, start_ns: u64) -> io::Result<()> {
         let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&self.path)?;
         let (written, intervals) = context.copy_to(&mut file)?;
-        let (buffer, since) = (Vec::new(), Instant::now());
+        let (buffer, since, data, events, labels, withheld) = (Vec::new(), Instant::now(), 0, 0, 0, 0);
         let mut open =
-            Open { file, buffer, written, data: 0, start_ns, since, events: 0, labels: 0, intervals };
+            Open { file, buffer, written, data, start_ns, since, events, labels, withheld, intervals };
         let mut carried = &self.carried[..];
         while !carried.is_empty() {
             let header = Header::decode(carried, crc32c::crc32c).map_err(io::Error::other)?;
@@ -232,8 +236,9 @@ impl Class {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
         let (buffer, written, events, labels) = (Vec::new(), 0, open.events - open.labels, 0);
         let Open { data, start_ns, since, .. } = *open;
-        let intervals = Intervals::default();
-        let mut new = Open { file, buffer, written, data, start_ns, since, events, labels, intervals };
+        let (withheld, intervals) = (open.withheld + open.labels, Intervals::default());
+        let mut new =
+            Open { file, buffer, written, data, start_ns, since, events, labels, withheld, intervals };
         let (mut blocks, mut carry) = (Blocks::new(&open.file), Carry::default());
         while let Some(piece) = blocks.next()? {
             let Piece::Block(block) = piece else { continue };

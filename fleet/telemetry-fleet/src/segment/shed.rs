@@ -68,7 +68,7 @@ pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment,
     let mut file = File::create(&path)?;
     file.write_all(&left)?;
     file.sync_all()?;
-    Ok(Some((Segment { name, path, len: left.len() as u64, events: 0, priority: 9 }, events)))
+    Ok(Some((Segment { name, path, len: left.len() as u64, events: 0, withheld: 0, priority: 9 }, events)))
 }
 
 /// Events of a lane with consecutive numbers.

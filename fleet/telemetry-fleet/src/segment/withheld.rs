@@ -9,9 +9,10 @@ use std::path::Path;
 use telemetry_decode::blocks::{Block, Blocks, Piece};
 use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
 
+use crate::segment::scrubbed::Scrubbed;
 use crate::segment::text::{Text, own_fingerprint};
 
-/// The kinds of one session that do not leave the host.
+/// The kinds of one session that do not leave the host. If it is scrubbed, all of them do.
 #[derive(Debug)]
 pub(crate) struct Withheld {
     /// By fingerprint of each registry so far: its kinds, as bits. Of two texts of one registry,
@@ -23,6 +24,7 @@ pub(crate) struct Withheld {
     waiting: usize,
     /// Whether the texts of labels stay, too.
     labels: bool,
+    scrubbed: Scrubbed,
 }
 
 /// The most bytes of parts that wait for others.
@@ -36,6 +38,13 @@ pub(crate) struct Leaving<'a> {
     pub(crate) is_withheld: bool,
 }
 
+impl<'a> Leaving<'a> {
+    /// Returns a block that leaves as it is.
+    pub(crate) fn whole(block: &Block<'a>) -> Leaving<'a> {
+        Leaving { header: block.header.clone(), bytes: block.bytes.into(), is_withheld: false }
+    }
+}
+
 impl Withheld {
     /// Withholds what the registries of a session say.
     pub(crate) fn new() -> Withheld {
@@ -44,7 +53,13 @@ impl Withheld {
             parts: HashMap::new(),
             waiting: 0,
             labels: false,
+            scrubbed: Scrubbed::default(),
         }
+    }
+
+    /// Learns from a session block whether the session is scrubbed.
+    pub(crate) fn learn_session(&mut self, block: &Block<'_>) {
+        self.scrubbed.learn(block);
     }
 
     /// Learns from the text of a registry in a block. Until all parts of a text are there, it is
@@ -99,13 +114,15 @@ impl Withheld {
 
     /// Returns true if the texts of labels stay on the host.
     pub(crate) fn withholds_labels(&self) -> bool {
-        self.labels
+        self.labels && !self.scrubbed.is_scrubbed()
     }
 
     /// Returns a block as it leaves the host. `is_label` says whether it has texts of labels.
     pub(crate) fn leaving<'a>(&self, block: &Block<'a>, is_label: bool) -> Leaving<'a> {
         let header = &block.header;
         let header = match header.block_type {
+            // Other values are in the place of sensitive ones.
+            _ if self.scrubbed.is_scrubbed() => return Leaving::whole(block),
             // What its registry would say is not known: it is damaged. So these events are missing.
             BlockType::Events if !self.kinds.contains_key(&header.registry) => without_events(header),
             BlockType::Events if self.withholds(header, is_label) => excluded(header),
@@ -116,10 +133,7 @@ impl Withheld {
                 bytes.splice(..usize::from(block.header.header_len), header.encode(crc32c::crc32c));
                 return Leaving { header, bytes: bytes.into(), is_withheld: false };
             }
-            _ => {
-                let (header, bytes) = (header.clone(), block.bytes.into());
-                return Leaving { header, bytes, is_withheld: false };
-            }
+            _ => return Leaving::whole(block),
         };
         let bytes = header.encode(crc32c::crc32c).to_vec().into();
         Leaving { header, bytes, is_withheld: true }
@@ -130,20 +144,28 @@ impl Withheld {
         is_label && self.labels || kinds >> (header.kind & 63) & 1 != 0
     }
 
+    /// Returns true if events stay because their registry is missing.
+    fn is_unknown(&self, header: &Header) -> bool {
+        !self.kinds.contains_key(&header.registry) && !self.scrubbed.is_scrubbed()
+    }
+
     fn is_any(&self) -> bool {
-        self.labels || self.kinds.values().any(|kinds| *kinds != 0)
+        let marks = self.labels || self.kinds.values().any(|kinds| *kinds != 0);
+        marks && !self.scrubbed.is_scrubbed()
     }
 }
 
 /// Returns true if a registry in the segment in this file says that something does not leave the
-/// host. Returns true, too, if the registry of some events is missing.
+/// host, and the session is not scrubbed. Returns true, too, if the registry of some events is
+/// missing.
 pub(crate) fn marks_sensitive(segment: &Path) -> io::Result<bool> {
     let (mut blocks, mut withheld) = (Blocks::new(File::open(segment)?), Withheld::new());
     while let Some(piece) = blocks.next()? {
         let Piece::Block(block) = piece else { continue };
         match block.header.block_type {
+            BlockType::Session => withheld.learn_session(&block),
             BlockType::Registry => withheld.learn(&block.header, Text::of(&block).bytes()),
-            BlockType::Events if !withheld.kinds.contains_key(&block.header.registry) => return Ok(true),
+            BlockType::Events if withheld.is_unknown(&block.header) => return Ok(true),
             _ => {}
         }
     }

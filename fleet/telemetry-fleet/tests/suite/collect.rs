@@ -113,13 +113,27 @@ impl Collector {
     pub(crate) fn wait_for(&self, text: &str) -> String {
         self.log.wait_for(text)
     }
+
+    /// Waits until it has begun to collect so many times. Returns the last port.
+    #[cfg(unix)]
+    fn wait_for_start(&self, times: usize) -> u16 {
+        let mut ports = Vec::new();
+        wait::until("the collector serves again", || {
+            let lines = self.log.so_far();
+            let addresses = lines.iter().filter(|line| line.contains("collecting at tls://"));
+            ports = addresses.map(|line| line.rsplit_once(':').unwrap().1.parse().unwrap()).collect();
+            ports.len() == times
+        });
+        ports[times - 1]
+    }
 }
 
 /// A host, an authority, and the files of a collector.
 pub(crate) struct Fleet {
     pub(crate) host: Host,
     pub(crate) authority: Authority,
-    server: (PathBuf, PathBuf),
+    /// The certificate of its collectors, and the key.
+    pub(crate) server: (PathBuf, PathBuf),
     /// Where its collectors listen.
     pub(crate) address: String,
     /// Those of the host `h7`.
@@ -439,7 +453,14 @@ fn a_reload_that_fails_changes_nothing() {
     let arguments = fleet.arguments();
     let given = arguments.iter().find_map(|argument| argument.strip_prefix("--cert=")).unwrap();
     std::fs::copy(given, &cert).unwrap();
-    std::fs::write(&config, format!("cert = \"{}\"\n", cert.display())).unwrap();
+    // It takes these addresses again after each reload.
+    let address = std::net::TcpListener::bind((&*fleet.address, 0)).unwrap().local_addr().unwrap();
+    let admin = fleet.host.path("admin");
+    let with = |cert: &str, metrics| {
+        format!("cert = \"{cert}\"\nadmin = \"{}\"\nmetrics = \"{metrics}\"\n", admin.display())
+    };
+    let good = with(&text(&cert), address);
+    std::fs::write(&config, &good).unwrap();
     let others = arguments.iter().filter(|argument| !argument.starts_with("--cert=")).cloned();
     let arguments: Vec<_> = [format!("--config={}", text(&config))].into_iter().chain(others).collect();
     let collector = Collector::start(&arguments);
@@ -447,27 +468,32 @@ fn a_reload_that_fails_changes_nothing() {
     let pid = collector.child.id().to_string();
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = other.local_addr().unwrap();
-    for (lines, why) in [
-        // Found while the collector goes on.
-        ("cert = \"/no/certificate\"\n".to_owned(), "not reloaded: /no/certificate"),
-        // Found when it has closed its addresses.
-        (format!("cert = \"{}\"\nmetrics = \"{taken}\"\n", cert.display()), "not reloaded: 127.0.0.1"),
-    ] {
+    let reload = |lines: &str| {
         std::fs::write(&config, lines).unwrap();
         assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+    };
+    for (lines, why) in [
+        // Found while the collector goes on.
+        (with("/no/certificate", address), "not reloaded: /no/certificate"),
+        // Found when it has closed its addresses.
+        (with(&text(&cert), taken), "not reloaded: 127.0.0.1"),
+    ] {
+        reload(&lines);
         collector.wait_for(why);
     }
     // It has another port now, as it was told to take any.
-    let mut ports = Vec::new();
-    wait::until("the collector serves again", || {
-        let lines = collector.log.so_far();
-        let addresses = lines.iter().filter(|line| line.contains("collecting at tls://"));
-        ports = addresses.map(|line| line.rsplit_once(':').unwrap().1.parse().unwrap()).collect();
-        ports.len() == 2
-    });
+    let mut port = collector.wait_for_start(2);
+    for times in 3..=8 {
+        reload(&good);
+        port = collector.wait_for_start(times);
+    }
+    let failed = collector.log.so_far().iter().filter(|line| line.contains("not reloaded")).count();
+    assert_eq!(failed, 2, "{:?}", collector.log.so_far());
+    std::net::TcpStream::connect(address).unwrap();
+    std::os::unix::net::UnixStream::connect(&admin).unwrap();
     std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
     drop(other);
-    let run = fleet.ship(ports[1]);
+    let run = fleet.ship(port);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
     fleet.host.check(&fleet.host.objects());
 }

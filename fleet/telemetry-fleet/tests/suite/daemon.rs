@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use telemetry_fleet::spool::Spool;
-use telemetry_testing::made::{Plan, make};
+use telemetry_testing::made::{Plan, make, registry};
 use telemetry_testing::wait;
 
 use crate::collect::{Collector, Fleet, Log, with};
@@ -18,6 +18,7 @@ use crate::disk::SmallDisk;
 use crate::rows::{Row, rows, shed_of};
 use crate::segments::{cut, with_priorities};
 use crate::ship::{files_in, renumber};
+use crate::texts::with_texts;
 
 /// A shipper that runs, killed when dropped.
 pub(crate) struct Daemon {
@@ -54,7 +55,7 @@ impl Daemon {
     }
 
     /// The value of a metric.
-    fn metric(&self, name: &str) -> u64 {
+    pub(crate) fn metric(&self, name: &str) -> u64 {
         let url = self.said("metrics at http://");
         let address = url.trim_end_matches("/metrics");
         let mut stream = TcpStream::connect(address).unwrap();
@@ -206,6 +207,14 @@ fn what_programs_sent_outlives_a_kill() {
     assert_eq!(files_in(&fleet.host.path("spool/live")), [] as [PathBuf; 0]);
 }
 
+/// Writes a file as if it had been closed some time ago. It is open in the caller.
+fn write_closed(path: &Path, bytes: &[u8]) -> File {
+    let file = File::create(path).unwrap();
+    (&file).write_all(bytes).unwrap();
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(60)).unwrap();
+    file
+}
+
 #[test]
 fn closed_files_are_shipped_and_removed() {
     let fleet = Fleet::new();
@@ -213,14 +222,7 @@ fn closed_files_are_shipped_and_removed() {
     let (watched, other) = (fleet.host.path("watched"), fleet.host.path("watched/notes.txt"));
     std::fs::create_dir(&watched).unwrap();
     std::fs::write(&other, "not a stream").unwrap();
-    let write = |name: &str, bytes: &[u8]| {
-        let file = File::create(watched.join(name)).unwrap();
-        (&file).write_all(bytes).unwrap();
-        // As if it had been closed some time ago.
-        let past = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
-        file.set_modified(past).unwrap();
-        file
-    };
+    let write = |name: &str, bytes: &[u8]| write_closed(&watched.join(name), bytes);
     let streams: Vec<_> = fleet.host.files.iter().map(|file| std::fs::read(file).unwrap()).collect();
     let open = write("app.2.tel", &streams[1]);
     open.lock().unwrap();
@@ -237,6 +239,41 @@ fn closed_files_are_shipped_and_removed() {
     daemon.stop();
     fleet.host.check(&fleet.host.objects());
     assert_eq!(files_in(&watched), [other, watched.join("text.tel.damaged")]);
+}
+
+/// The oldest file cannot get its new name.
+#[test]
+fn a_file_that_stays_does_not_hinder_others() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    let watched = fleet.host.path("watched");
+    std::fs::create_dir_all(watched.join("a.tel.damaged")).unwrap();
+    drop(write_closed(&watched.join("a.tel"), b"a text"));
+    let watch = format!("--watch={}", watched.display());
+    let daemon = Daemon::start(&mut command(&fleet, collector.port, &[&watch]));
+    daemon.log.wait_for("a.tel: Is a directory (os error 21); tried again");
+    // One after the other, so that the first is tried again meanwhile.
+    for (file, name) in fleet.host.files.iter().zip(["b.tel", "c.tel"]) {
+        let path = watched.join(name);
+        drop(write_closed(&path, &std::fs::read(file).unwrap()));
+        wait::until("the file is removed", || !path.exists());
+    }
+    let log = daemon.stop();
+    let said: Vec<_> = log.iter().filter(|line| line.contains("a.tel: ")).collect();
+    assert_eq!(said.len(), 2, "its damage, and that it stays, once each: {said:?}");
+    fleet.host.check(&fleet.host.objects());
+}
+
+/// Labels count, too, that were in an open segment before it was known that they stay.
+#[test]
+fn events_that_stay_are_counted() {
+    let (fleet, watched) = (Fleet::new(), tempfile::tempdir().unwrap());
+    drop(write_closed(&watched.path().join("shop.tel"), &with_texts(100)));
+    let watch = format!("--watch={}", watched.path().display());
+    let daemon = Daemon::start(&mut command(&fleet, 1, &[&watch]));
+    wait::until("the file is removed", || files_in(watched.path()).is_empty());
+    assert_eq!(daemon.metric("telemetry_ship_cut_events_total "), 400);
+    assert_eq!(daemon.metric("telemetry_ship_withheld_events_total "), 500);
 }
 
 #[test]
@@ -359,17 +396,72 @@ fn settings_are_read_again() {
     for file in &fleet.host.files {
         std::fs::rename(file, full.join(file.file_name().unwrap())).unwrap();
     }
-    std::fs::write(&config, format!("watch = [\"{}\"]\n", empty.display())).unwrap();
-    let daemon = Daemon::start(command(&fleet, collector.port, &[]).arg("--config").arg(&config));
+    let options = |host, dir: &Path| format!("host = \"{host}\"\nwatch = [\"{}\"]\n", dir.display());
+    std::fs::write(&config, options("h7", &empty)).unwrap();
+    // An option of the command line would win.
+    let given = command(&fleet, collector.port, &[]);
+    let mut command = Command::new(given.get_program());
+    command.args(given.get_args().filter(|argument| *argument != "--host=h7"));
+    let daemon = Daemon::start(command.arg("--config").arg(&config));
     std::fs::write(&config, "watch = 1.5").unwrap();
     signal(&daemon.child, "-HUP");
     daemon.log.wait_for("not reloaded: ");
-    std::fs::write(&config, format!("watch = [\"{}\"]\n", full.display())).unwrap();
+    std::fs::write(&config, options("h8", &full)).unwrap();
     signal(&daemon.child, "-HUP");
-    daemon.log.wait_for("reloaded");
+    daemon.log.wait_for("--host: not changed while running; restart to change it");
     wait::until("the files are removed", || files_in(&full).is_empty());
     daemon.stop();
     fleet.host.check(&fleet.host.objects());
+}
+
+/// A program is connected, and its segment is open.
+#[test]
+fn a_new_size_applies_to_open_segments() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    let config = fleet.host.path("ship.toml");
+    let write = |size| std::fs::write(&config, format!("segment-size = {size}\n")).unwrap();
+    write(64);
+    // An option of the command line would win.
+    let given = command(&fleet, collector.port, &["--listen=tcp:127.0.0.1:0", "--segment-age=9999"]);
+    let mut command = Command::new(given.get_program());
+    command.args(given.get_args().filter(|argument| *argument != "--segment-size=1"));
+    let daemon = Daemon::start(command.arg("--config").arg(&config));
+    let mut program = TcpStream::connect(daemon.said("listening on `tcp:")).unwrap();
+    let stream = make(&registry(), &Plan { events: 60_000, block_size: 4096, ..Plan::default() }).stream;
+    let (first, rest) = stream.split_at(stream.len() / 2);
+    assert!(first.len() > 1 << 20);
+    program.write_all(first).unwrap();
+    wait::until("all but a part of a block has come", || daemon.received() + 8192 > first.len() as u64);
+    let cut = || daemon.metric("telemetry_ship_cut_segments_total ");
+    assert_eq!(cut(), 0);
+    write(1);
+    signal(&daemon.child, "-HUP");
+    daemon.log.wait_for("reloaded");
+    program.write_all(rest).unwrap();
+    daemon.wait_for_bytes(&[&stream]);
+    assert!(cut() > 0, "the segment is still open");
+    daemon.stop();
+    assert_eq!(rows(&stored(&fleet)).len(), 60_000);
+}
+
+/// The collector does not answer.
+#[test]
+fn a_new_stop_timeout_applies() {
+    let fleet = Fleet::new();
+    let config = fleet.host.path("ship.toml");
+    std::fs::write(&config, "stop-timeout = 9999\n").unwrap();
+    let mut command = command(&fleet, 1, &["--listen=tcp:127.0.0.1:0"]);
+    let mut daemon = Daemon::start(command.arg("--config").arg(&config));
+    let stream = std::fs::read(&fleet.host.files[0]).unwrap();
+    TcpStream::connect(daemon.said("listening on `tcp:")).unwrap().write_all(&stream).unwrap();
+    daemon.wait_for_bytes(&[&stream]);
+    std::fs::write(&config, "stop-timeout = 0\n").unwrap();
+    signal(&daemon.child, "-HUP");
+    daemon.log.wait_for("reloaded");
+    signal(&daemon.child, "-TERM");
+    wait::until("the shipper ends", || daemon.child.try_wait().unwrap().is_some());
+    daemon.log.wait_for(" bytes stay in the spool");
 }
 
 /// A host that was renamed has segments under its old name in the spool.
@@ -386,6 +478,7 @@ fn segments_of_another_host_are_refused_and_the_others_sent() {
     drop(spool);
     let left = files_in(&fleet.host.path("spool/ready"));
     assert!(!left.is_empty());
+    let bytes = bytes_in(&fleet.host.path("spool/ready"));
 
     let watched = fleet.host.path("watched");
     std::fs::create_dir(&watched).unwrap();
@@ -395,6 +488,7 @@ fn segments_of_another_host_are_refused_and_the_others_sent() {
     let watch = format!("--watch={}", watched.display());
     let daemon = Daemon::start(&mut command(&fleet, collector.port, &[&watch]));
     wait::until("the files are removed", || files_in(&watched).is_empty());
+    wait::until("all are refused", || daemon.metric("telemetry_ship_refused_bytes ") == bytes);
     let log = daemon.stop();
     let why = "it is of the host `h6`, and this shipper is `h7`; help: ship its file with `--host h6`";
     assert!(log.iter().any(|line| line.contains(why)), "{log:?}");

@@ -1,6 +1,8 @@
 //! Tests of the crate and of its command.
 
 mod authority;
+#[cfg(target_os = "linux")]
+mod backlog;
 mod clouds;
 mod collect;
 #[cfg(target_os = "linux")]

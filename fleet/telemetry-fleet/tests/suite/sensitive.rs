@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use telemetry_decode::blocks::{Blocks, Piece};
+use telemetry_decode::scrub::Scrub;
 use telemetry_decode::{Completeness, Reader, Registry};
 use telemetry_fleet::segment::{Cutter, Inspector, Segment, shed};
 use telemetry_fleet::spool::Spool;
 use telemetry_testing::made::{Plan, blocks, edit, header, make};
+use telemetry_testing::wait;
 
 use crate::collect::{Fleet, with};
 use crate::rows::{Row, rows};
@@ -135,6 +137,50 @@ fn texts_of_labels_stay() {
     assert!(completeness(&all).is_complete());
 }
 
+/// Nothing of a scrubbed session stays, unless it is there as it was, too.
+#[test]
+fn what_is_scrubbed_leaves_the_host() {
+    let (stream, mut scrubbed) = (with_texts(0), Vec::new());
+    Reader::from_slice(&stream).scrub(&Scrub::default(), &mut scrubbed).unwrap();
+    let leaving = |stream: &[u8], max_len| -> Vec<u8> {
+        let dir = tempfile::tempdir().unwrap();
+        cut(dir.path(), "h7", stream, max_len).iter().flat_map(read).collect()
+    };
+    for max_len in [1 << 20, 3000] {
+        let all = leaving(&scrubbed, max_len);
+        assert!(rows(&all).into_iter().collect::<BTreeSet<_>>() == rows(&scrubbed).into_iter().collect());
+        assert_eq!((rows(&all).len(), completeness(&all).excluded()), (1000, 0));
+    }
+    for both in [[&stream[..], &scrubbed].concat(), [&scrubbed[..], &stream].concat()] {
+        let all = leaving(&both, 1 << 20);
+        assert!(!has(&all, SECRET) && !has(&all, LABEL) && completeness(&all).excluded() > 0);
+    }
+    // Its segments wait in the spool of an older shipper.
+    let dir = tempfile::tempdir().unwrap();
+    let old = open(dir.path()).send_sensitive(true);
+    for segment in cut_all(&old.open_dir(), &scrubbed, 3000) {
+        old.add(&segment).unwrap();
+    }
+    let names =
+        |spool: &Spool| -> Vec<_> { spool.ready().unwrap().into_iter().map(|(name, ..)| name).collect() };
+    let before = names(&old);
+    drop(old);
+    let new = open(dir.path());
+    new.recover(&"h7".parse().unwrap(), 1 << 20).unwrap();
+    assert!(before.len() > 1 && names(&new) == before);
+}
+
+/// Opens a spool that was just closed. A process that another test starts has its lock, too, until
+/// it runs its program.
+fn open(dir: &Path) -> Spool {
+    let mut spool = None;
+    wait::until("the spool is free", || {
+        spool = Spool::open(dir).ok();
+        spool.is_some()
+    });
+    spool.unwrap()
+}
+
 /// Cuts everything, as an older shipper does.
 fn cut_all(dir: &Path, stream: &[u8], max_len: u64) -> Vec<Segment> {
     let mut cutter = Cutter::new(dir, "h7".parse().unwrap(), max_len).send_sensitive(true);
@@ -154,12 +200,12 @@ fn what_an_older_shipper_left_is_cut_again() {
         files.flat_map(|path| std::fs::read(path).unwrap()).collect()
     };
     let recover = |sends| {
-        let spool = Spool::open(dir.path()).unwrap().send_sensitive(sends);
+        let spool = open(dir.path()).send_sensitive(sends);
         spool.recover(&"h8".parse().unwrap(), 1 << 20).unwrap();
         assert!(spool.ready().unwrap().iter().all(|(name, ..)| name.host.as_str() == "h7"));
     };
     let put = || {
-        let spool = Spool::open(dir.path()).unwrap();
+        let spool = open(dir.path()).send_sensitive(true);
         for segment in cut_all(&spool.open_dir(), &stream, 3000) {
             spool.add(&segment).unwrap();
         }
@@ -178,6 +224,40 @@ fn what_an_older_shipper_left_is_cut_again() {
     put();
     recover(false);
     check_texts(&in_spool(), 0);
+    // What an older version left after a rollback. It may know the marker of versions between.
+    std::fs::write(dir.path().join("withheld"), "").unwrap();
+    put();
+    recover(false);
+    check_texts(&in_spool(), 0);
+    assert!(!dir.path().join("withheld").exists());
+}
+
+/// A file was cut, but not removed, and is cut again with another choice.
+#[test]
+fn a_segment_is_in_the_spool_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = Plan { events: 600, ..Plan::default() };
+    let stream = make(&telemetry_testing::made::registry(), &plan).stream;
+    let folder = |sends| dir.path().join(if sends { "ready/p5" } else { "ready/p05" });
+    for sends in [false, true, false] {
+        let spool = open(dir.path()).send_sensitive(sends);
+        let mut wanted = BTreeSet::new();
+        spool.recover(&"h7".parse().unwrap(), 1 << 20).unwrap();
+        for segment in cut_all(&spool.open_dir(), &stream, 3000) {
+            let path = spool.add(&segment).unwrap();
+            // A crash may leave it in both, which the next start finds.
+            let other = folder(!sends).join(path.strip_prefix(folder(sends)).unwrap());
+            wanted.insert((segment.name, path, segment.priority, other));
+        }
+        let wanted_ready = wanted.iter().map(|(name, path, priority, _)| (name, path, priority));
+        let ready = spool.ready().unwrap();
+        let found = ready.iter().map(|(name, path, priority)| (name, path, priority));
+        assert!(wanted.len() > 1 && found.eq(wanted_ready), "{ready:?}");
+        for (_, path, _, other) in &wanted {
+            std::fs::create_dir_all(other.parent().unwrap()).unwrap();
+            std::fs::copy(path, other).unwrap();
+        }
+    }
 }
 
 /// The command: to a directory, and to a collector.

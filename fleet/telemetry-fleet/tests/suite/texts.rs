@@ -19,7 +19,7 @@ pub(crate) fn has(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-fn text(text: &str) -> Value<'_> {
+pub(crate) fn text(text: &str) -> Value<'_> {
     Value::String(RawStr::from(text))
 }
 

@@ -1,5 +1,12 @@
 //! Versions of the protocol: old and new peers work together.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use telemetry_fleet::wire::{Bye, Hello, Message, Version, Welcome};
 
 use crate::collect::{Collector, Fleet, with};
@@ -46,6 +53,66 @@ fn the_bytes_of_the_version_before() {
     // A message of version 1.2 is none here.
     peer.send(b"\x0a\0\0\0\x04\0\0\0....");
     assert!(matches!(peer.answer(), Some(Message::Bye(Bye { is_passing: false, .. }))));
+}
+
+/// The bytes of a collector of version 1.1, as its first release sent them. They must never change.
+#[test]
+fn the_bytes_of_a_collector_of_the_version_before() {
+    let fleet = Fleet::new();
+    let listener = TcpListener::bind((&*fleet.address, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from_pem_file(&fleet.server.0).unwrap()],
+            PrivateKeyDer::from_pem_file(&fleet.server.1).unwrap(),
+        )
+        .unwrap();
+    let collector = std::thread::spawn(move || {
+        let connection = ServerConnection::new(Arc::new(config)).unwrap();
+        collect_old(StreamOwned::new(connection, listener.accept().unwrap().0))
+    });
+    let run = fleet.ship(port);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
+    fleet.host.check(&collector.join().unwrap());
+}
+
+/// Answers a shipper to the end of its connection. Returns the segments.
+fn collect_old(mut shipper: impl Read + Write) -> Vec<Vec<u8>> {
+    let (mut segments, mut head) = (Vec::new(), [0; 8]);
+    let (mut number, mut left) = (Vec::new(), 0);
+    while shipper.read_exact(&mut head).is_ok() {
+        let mut payload = vec![0; u32::from_le_bytes(head[4..].try_into().unwrap()) as usize];
+        shipper.read_exact(&mut payload).unwrap();
+        match head[0] {
+            1 => {
+                assert!(payload.starts_with(b"telfleet\x01\x01"), "{payload:?}");
+                let welcome = b"\x02\0\0\0\x12\0\0\0\x01\x01\0\0\0\x01\0\0\0\0\0\0\0\x04\0\0\0\0";
+                shipper.write_all(welcome).unwrap();
+            }
+            3 => {
+                number = payload[..4].to_vec();
+                left = u64::from_le_bytes(payload[4..12].try_into().unwrap());
+                segments.push(Vec::new());
+            }
+            4 => {
+                left -= payload.len() as u64;
+                segments.last_mut().unwrap().extend(payload);
+                if left == 0 {
+                    shipper.write_all(b"\x05\0\0\0\x07\0\0\0").unwrap();
+                    shipper.write_all(&number).unwrap();
+                    shipper.write_all(b"\x01\0\0").unwrap();
+                }
+            }
+            // A sign of life, and the state of the spool.
+            6 | 8 => {}
+            other => panic!("a frame {other}, which version 1.1 does not know"),
+        }
+        shipper.flush().unwrap();
+    }
+    segments
 }
 
 #[test]

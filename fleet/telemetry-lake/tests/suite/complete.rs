@@ -5,7 +5,7 @@ use telemetry_lake::lake::Format;
 use telemetry_testing::made::{Plan, START, blocks, edit, make, registry};
 
 use crate::commit::FORMS;
-use crate::lakes::{TestLake, events_of};
+use crate::lakes::{Said, TestLake, events_of, renumber};
 
 /// The sum of the events of a cause, from the lines of the command.
 fn sum(stdout: &str, why: &str) -> u64 {
@@ -19,7 +19,8 @@ fn sum(stdout: &str, why: &str) -> u64 {
 #[test]
 fn losses_and_holes_are_told() {
     let lake = TestLake::new(Format::Parquet);
-    assert_eq!(lake.run(&["complete"]).stdout, "no sessions\n");
+    let said = lake.run(&["complete"]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), "no sessions\n"));
     let plan = Plan { events: 2000, block_size: 512, ..Plan::default() };
     lake.ship("h1", &make(&registry(), &plan).stream);
     lake.commit();
@@ -52,7 +53,18 @@ fn losses_and_holes_are_told() {
     }
     // Only what a query touches counts.
     assert_eq!(lake.run(&["complete", "--host", "h1"]).code, Some(0));
-    assert_eq!(lake.run(&["complete", "--until", "1600000000"]).stdout, "no sessions\n");
+    for (choice, told) in [
+        (&["--host=typo"] as &[&str], "of host `typo`"),
+        (&["--until=1600000000"], "before 2020-09-13T12:26:40.000Z"),
+        (&["--host=h1", "--from=1800000000"], "of host `h1` from 2027-01-15T08:00:00.000Z"),
+        (
+            &["--host=h1", "--from=1599999999", "--until=1600000000"],
+            "of host `h1` between 2020-09-13T12:26:39.000Z and 2020-09-13T12:26:40.000Z",
+        ),
+    ] {
+        let said = lake.run(&[&["complete"][..], choice].concat());
+        assert_eq!((said.code, said.stdout), (Some(1), format!("no sessions {told}\n")));
+    }
     assert_eq!(sum(&lake.run(&["complete", "--host", "h3"]).stdout, "pool"), 0);
 
     // It arrives.
@@ -69,8 +81,50 @@ fn losses_and_holes_are_told() {
         assert_eq!(lake.run(&["complete", "--host", "h3", "--gone-after", hours]), said);
     }
     // It has not gone if something waits to be committed.
-    lake.ship_cut("h3", &make(&registry(), &Plan { seed: 3, end: false, ..plan }).stream, 1 << 13);
-    assert_eq!(lake.run(&["complete", "--host", "h3", "--gone-after", "0"]), said);
+    let cut = lake.ship_cut("h3", &make(&registry(), &Plan { seed: 3, end: false, ..plan }).stream, 1 << 13);
+    let waiting = cut.iter().filter(|path| !segments.contains(path)).count();
+    let told = format!("{waiting} segments wait for a commit");
+    let wanted = Said { stdout: said.stdout.replace("nothing is missing before", &told), ..said };
+    assert_eq!(lake.run(&["complete", "--host", "h3", "--gone-after", "0"]), wanted);
+}
+
+/// What waits may be of the hosts and times that are asked for. So nothing is complete before.
+#[test]
+fn segments_that_wait_are_told() {
+    let lake = TestLake::new(Format::Delta);
+    let ship = |seed| {
+        let mut stream = make(&registry(), &Plan { seed, ..Plan::default() }).stream;
+        renumber(&mut stream, seed);
+        assert_eq!(lake.ship_cut("h1", &stream, 1 << 20).len(), 1);
+    };
+    let check = |choice: &[&str], code, verdict: &str| {
+        let said = lake.run(&[&["complete"][..], choice].concat());
+        assert_eq!((said.code, said.stdout), (Some(code), format!("{verdict}\n")), "{choice:?}");
+    };
+    ship(1);
+    check(&[], 1, "no sessions; 1 segment waits for a commit");
+    lake.commit();
+    check(&[], 0, "complete: all sessions have ended");
+    // Another session of the host.
+    ship(2);
+    check(&[], 1, "all sessions have ended; 1 segment waits for a commit");
+    check(&["--host=h1"], 1, "all sessions have ended; 1 segment waits for a commit");
+    check(&["--host=h2"], 1, "no sessions of host `h2`");
+    check(&["--until=1600000000"], 1, "no sessions before 2020-09-13T12:26:40.000Z");
+    let later = "no sessions from 2027-01-15T08:00:00.000Z; 1 segment waits for a commit";
+    check(&["--from=1800000000"], 1, later);
+    // A batch that is not done has not committed it.
+    #[cfg(feature = "failpoints")]
+    {
+        let mut commit = lake.command(&["commit"]);
+        assert_eq!(commit.env("FAILPOINT", "files").output().unwrap().status.code(), None);
+        check(&[], 1, "all sessions have ended; 1 segment waits for a commit");
+    }
+    lake.commit();
+    check(&[], 0, "complete: all sessions have ended");
+    ship(3);
+    ship(4);
+    check(&[], 1, "all sessions have ended; 2 segments wait for a commit");
 }
 
 #[test]

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use telemetry_lake::lake::{Lake, json, state_name};
+use telemetry_lake::state::SessionState;
 use telemetry_testing::made::{Plan, make, registry};
 
 use crate::commit::{FORMS, all_events, streams};
-use crate::lakes::{EventKey, TestLake, renumber};
+use crate::lakes::{EventKey, TestLake, events_of, renumber};
 
 fn plan() -> Plan {
     Plan { events: 400, block_size: 512, ..Plan::default() }
@@ -26,6 +28,20 @@ fn left(
     wanted
 }
 
+/// Checks that no state in a folder, also of earlier batches, tells more than the numbers of events.
+fn check_states(lake: &TestLake, folder: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let opened = runtime.block_on(Lake::open(&format!("file://{}", lake.path().display()))).unwrap();
+    let names = runtime.block_on(opened.store.names(folder)).unwrap();
+    assert!(!names.is_empty(), "{folder}");
+    for name in names {
+        let bytes = std::fs::read(lake.path().join(&name)).unwrap();
+        let state: SessionState = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!((state.program, state.facts.as_str(), state.threads.len()), (None, "", 0), "{name}");
+        assert!(state.spans.open.is_empty() && state.spans.early_ends.is_empty(), "{name}");
+    }
+}
+
 #[test]
 fn rows_of_hosts_and_sessions_go_and_do_not_come_back() {
     for form in FORMS {
@@ -38,7 +54,9 @@ fn rows_of_hosts_and_sessions_go_and_do_not_come_back() {
         let said = lake.run(&["delete", "--host", "h2"]);
         assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
         let wanted = left(&lake, &wanted, |key| key.0 != "h2");
+        check_states(&lake, "state/host=h2");
         assert_eq!(lake.run(&["delete", "--session", "2", "--host", "h1"]).code, Some(0));
+        check_states(&lake, "state/host=h1/0000000000000002");
         let wanted = left(&lake, &wanted, |key| (key.0.as_str(), key.1) != ("h1", 2));
 
         // The same events in other segments stay away, and new ones come.
@@ -71,6 +89,48 @@ fn rows_of_hosts_and_sessions_go_and_do_not_come_back() {
     }
 }
 
+/// Its later rows come and count. What was deleted neither counts nor is missing.
+#[test]
+fn a_session_goes_on_after_its_deletion() {
+    for form in FORMS {
+        let lake = TestLake::new(form);
+        let stream = make(&registry(), &Plan { events: 2000, ..plan() }).stream;
+        let mut segments = lake.ship("h1", &stream);
+        let late = segments.split_off(segments.len() / 2);
+        let late: Vec<_> = late.into_iter().map(|path| (std::fs::read(&path).unwrap(), path)).collect();
+        late.iter().for_each(|(_, path)| std::fs::remove_file(path).unwrap());
+        lake.commit();
+        let deleted = lake.events();
+        lake.succeed(&["delete", "--host", "h1"]);
+        if form == FORMS[1] {
+            // An earlier version left the ranges of rows.
+            for mut state in lake.states() {
+                state.lanes.iter_mut().for_each(|lane| std::mem::swap(&mut lane.ranges, &mut lane.deleted));
+                std::fs::write(lake.path().join(state_name(&state)), json(&state)).unwrap();
+            }
+        }
+        for (bytes, path) in late {
+            std::fs::write(path, bytes).unwrap();
+        }
+        lake.commit();
+        let wanted: BTreeSet<_> = events_of("h1", &stream).difference(&deleted).cloned().collect();
+        assert!(!wanted.is_empty() && !deleted.is_empty());
+        for cut in [30_000, 20_000] {
+            lake.check(&wanted);
+            let told: u64 = lake.lanes().values().map(|lane| lane.of("deleted")).sum();
+            assert_eq!(told, deleted.len() as u64);
+            assert_eq!(lake.succeed(&["complete"]), "complete: all sessions have ended\n");
+            lake.ship_cut("h1", &stream, cut);
+            assert_eq!(lake.commit(), 0, "deleted rows do not come back");
+        }
+        // The rest is deleted, too.
+        lake.succeed(&["delete", "--session", "1"]);
+        lake.ship_cut("h1", &stream, 10_000);
+        assert_eq!(lake.commit(), 0);
+        lake.check(&BTreeSet::new());
+    }
+}
+
 #[cfg(feature = "failpoints")]
 #[test]
 fn a_deletion_that_is_killed_is_completed() {
@@ -87,6 +147,7 @@ fn a_deletion_that_is_killed_is_completed() {
             assert!(said.stderr.starts_with("error: a batch is not done; help: "), "{said:?}");
             assert_eq!(lake.commit(), 0);
             left(&lake, &all_events(&streams), |key| key.0 != "h2");
+            check_states(&lake, "state/host=h2");
         }
     }
 }

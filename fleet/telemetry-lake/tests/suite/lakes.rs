@@ -366,7 +366,7 @@ impl TestLake {
         }
         for lane in lanes.values() {
             let of = |name: &str| lane.of(name);
-            let parts = ["rows", "lost_sink", "excluded", "shed", "holes"].map(of);
+            let parts = ["rows", "lost_sink", "excluded", "shed", "deleted", "holes"].map(of);
             assert_eq!(of("recorded"), parts.iter().sum::<u64>(), "{:?}", lane.account);
             let in_ranges = lane.ranges.iter().cloned().flatten();
             assert!(lane.found.keys().copied().eq(in_ranges), "the rows that count: {:?}", lane.account);

@@ -29,6 +29,7 @@ mod rows;
 mod s3;
 mod secrets;
 mod sensitive;
+mod spans;
 #[path = "../../../telemetry-fleet/tests/suite/texts.rs"]
 mod texts;
 mod versions;

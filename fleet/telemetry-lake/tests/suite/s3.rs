@@ -140,6 +140,6 @@ fn the_lease_is_renewed_on_the_way() {
     let after = |folder: &str| &asked[asked.iter().rposition(|name| name.starts_with(folder)).unwrap() + 1..];
     // Before each state, and for the first table.
     assert_eq!(after("state/").iter().take_while(is_lease).count(), 2 + 1);
-    // Before each segment, and when it is given back.
-    assert_eq!(after("batches/").iter().filter(is_lease).count(), segments + 1);
+    // Before each segment and each of the two sessions whose states go, and when it is given back.
+    assert_eq!(after("batches/").iter().filter(is_lease).count(), segments + 2 + 1);
 }

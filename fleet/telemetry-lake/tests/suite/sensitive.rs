@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use telemetry_decode::Reader;
+use telemetry_decode::scrub::{Method, Scrub};
 use telemetry_lake::lake::Format;
 
 use crate::commit::FORMS;
 use crate::lakes::{Row, TestLake, said};
-use crate::texts::{LABEL, SECRET, SHARED, has, with_texts};
+use crate::texts::{LABEL, SECRET, SHARED, has, text, with_texts};
+use crate::versions;
 
 /// All bytes of a lake, and of its segments.
 fn bytes_in(folder: &Path) -> Vec<u8> {
@@ -107,6 +110,96 @@ fn values_are_hidden_unless_a_commit_keeps_them() {
         let shown = lake.rows("private_Login").into_iter().filter(|row| row["user"] == SECRET);
         assert!(shown.map(|row| row["host"].clone()).eq(vec!["h2"; 200]));
         assert_eq!(sum(&lake, "rows"), 2000);
+    }
+}
+
+/// The rows of a table that a host has.
+fn rows_of(lake: &TestLake, table: &str, host: &str) -> Vec<Row> {
+    let mut rows = lake.rows(table);
+    rows.retain(|row| row["host"] == host);
+    assert!(!rows.is_empty(), "{table} has rows of {host}");
+    rows
+}
+
+/// A scrubbed session has nothing to hide, unless it is there as it was, too.
+#[test]
+fn what_is_scrubbed_is_not_hidden_again() {
+    let (stream, mut scrubbed, mut how) = (with_texts(0), Vec::new(), Scrub::default());
+    how.personal = Method::Truncate;
+    Reader::from_slice(&stream).scrub(&how, &mut scrubbed).unwrap();
+    let lake = TestLake::new(Format::Parquet);
+    lake.ship("h1", &scrubbed);
+    assert_eq!(lake.commit(), 1000);
+    let login = rows_of(&lake, "private_Login", "h1");
+    assert!(login.len() == 200 && login.iter().all(|row| row["user"] == "Love"));
+    assert!(lake.rows("span").iter().any(|row| row["span"] == "Visit [Love]"));
+    assert!(rows_of(&lake, "telemetry_Intern", "h1").iter().all(|row| row["string"] == "Labe"));
+    lake.ship_all("h2", &[&scrubbed[..], &stream].concat());
+    lake.commit();
+    assert!(rows_of(&lake, "private_Login", "h2").iter().all(|row| row["user"] == "null"));
+}
+
+/// A session may get the registry that hides its labels after a batch.
+#[test]
+fn strings_of_labels_are_hidden_once_the_lake_knows_the_registry() {
+    let lake = TestLake::new(Format::Delta);
+    // `h1` and `h3` have no registry with a sensitive label.
+    for (host, labels, is_hidden) in [("h1", 200, false), ("h2", 0, true), ("h3", 200, true)] {
+        lake.ship_all(host, &with_texts(labels));
+        lake.commit();
+        let mut interned = rows_of(&lake, "telemetry_Intern", host).into_iter();
+        assert!(interned.all(|row| (row["string"] == "null") == is_hidden), "{host}");
+        // Where a label is not sensitive, it has its string.
+        let tick = &rows_of(&lake, "private_Tick", host)[0];
+        assert!(tick.values().any(|value| value.starts_with(LABEL)), "{tick:?}");
+    }
+}
+
+/// The fingerprint does not cover which parameters are sensitive.
+#[test]
+fn the_stricter_of_two_texts_counts() {
+    let registry = |mark: &str| {
+        format!(
+            r#"
+[registry]
+name = "logins"
+version = "1.0.0"
+doc = "A registry"
+
+[kinds]
+User = {{ bit = 0, doc = "users" }}
+
+[[event]]
+name = "Login"
+code = 1
+kind = "User"
+doc = "A user came"
+params = [{{ name = "user", sort = "string", max = 64{mark}, doc = "who" }}]
+"#
+        )
+    };
+    let marked = ", sensitive = \"personal\"";
+    let user = [text(SECRET)];
+    let ship = |lake: &TestLake, host: &str, mark: &str| {
+        lake.ship_all(host, &versions::stream(1, &registry(mark), &[(1, &user)]));
+    };
+    let check = |lake: &TestLake, host: &str, shown: &str| {
+        assert_eq!(rows_of(lake, "logins_Login", host)[0]["user"], shown, "{host}");
+    };
+    let lake = TestLake::new(Format::Parquet);
+    for (host, mark, shown) in
+        [("h1", "", SECRET), ("h2", marked, "null"), ("h3", "", "null"), ("h4", "", "null")]
+    {
+        ship(&lake, host, mark);
+        assert_eq!(lake.commit(), 1);
+        check(&lake, host, shown);
+    }
+    // In one batch, those after the first that marks it.
+    let lake = TestLake::new(Format::Parquet);
+    [("h1", ""), ("h2", marked), ("h3", "")].into_iter().for_each(|(host, mark)| ship(&lake, host, mark));
+    assert_eq!(lake.commit(), 3);
+    for (host, shown) in [("h1", SECRET), ("h2", "null"), ("h3", "null")] {
+        check(&lake, host, shown);
     }
 }
 

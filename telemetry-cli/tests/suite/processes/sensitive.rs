@@ -56,3 +56,15 @@ fn tail_hides_sensitive_values() {
     }
     program.end();
 }
+
+/// It would print nothing, however long it waits.
+#[test]
+fn tail_refuses_a_condition_on_hidden_values() {
+    let sockets = Sockets::new();
+    let test = "processes::sensitive::tail_refuses_a_condition_on_hidden_values";
+    let program = Program::ready(&sockets, test, &[], sell);
+    let (text, run) = tail(&sockets, &format!("--where user=='Ada' {} Visit", program.pid));
+    assert_eq!(run.code, Some(2), "{text}");
+    assert!(text.contains("error: in --where: `user` is personal, so its values are hidden"), "{text}");
+    program.end();
+}

@@ -1,0 +1,178 @@
+//! Spans of which only a part has come, and that go on with later events.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashMap;
+use telemetry_decode::KnownRegistry;
+
+use super::super::found::{End, Found, Which};
+use super::super::nesting::Place;
+use super::super::roles;
+use super::{Identity, NONE, Pairing, Thread};
+
+/// An open span, apart from the pairing that found its begin.
+#[derive(Debug, Clone)]
+pub struct Carried {
+    pub which: Which,
+    pub begin: End,
+    /// The time in which no span that the thread began later was open, until `until_ns`.
+    pub self_ns: i64,
+    pub until_ns: i64,
+}
+
+/// Ends that came before their begins: blocks of other threads and kinds may come later, and have
+/// earlier events.
+#[derive(Default)]
+pub(super) struct EarlyEnds {
+    /// The most ends. Of more, the first is at once an end without a begin.
+    most: usize,
+    count: usize,
+    ends: HashMap<Identity, VecDeque<End>>,
+    /// The identities in the order of their ends, and of some that found their begins.
+    order: VecDeque<Identity>,
+}
+
+impl EarlyEnds {
+    /// Takes the first end of a span that began at a clock reading.
+    pub(super) fn take(&mut self, identity: &Identity, ticks: u64) -> Option<End> {
+        if self.count == 0 {
+            return None;
+        }
+        let ends = self.ends.get_mut(identity)?;
+        let end = ends.remove(ends.iter().position(|end| end.ticks >= ticks)?);
+        self.count -= 1;
+        if ends.is_empty() {
+            self.ends.remove(identity);
+        }
+        end
+    }
+
+    /// Keeps an end. Returns one that is not kept: this or another.
+    ///
+    /// Spans without a key nest, so an end alone does not tell which begin is its own.
+    pub(super) fn keep(&mut self, identity: Identity, end: End) -> Option<Found> {
+        if self.most == 0 || identity.thread.is_some() {
+            return Some(no_begin(identity, end));
+        }
+        self.count += 1;
+        self.ends.entry(identity.clone()).or_default().push_back(end);
+        self.order.push_back(identity);
+        while self.count > self.most || self.order.len() > 2 * self.most {
+            let first = self.order.pop_front()?;
+            if let Some(end) = self.take(&first, 0) {
+                return Some(no_begin(first, end));
+            }
+        }
+        None
+    }
+}
+
+fn no_begin(identity: Identity, end: End) -> Found {
+    let def = identity.def;
+    Found::NoBegin(identity.which(def), end)
+}
+
+impl Pairing {
+    /// Visits the ends whose begins did not come, and the spans that are still open, in the order of
+    /// their begins.
+    pub fn finish(&mut self, mut visit: impl FnMut(Found)) {
+        for (which, end) in self.take_early_ends() {
+            visit(Found::NoBegin(which, end));
+        }
+        while self.oldest != NONE {
+            let place = self.nesting.place_of_open(self.oldest);
+            let (which, begin, _) = self.remove(self.oldest);
+            if self.defs[which.def].is_wanted {
+                visit(Found::NoEnd(which, begin, place));
+            }
+        }
+    }
+
+    /// Keeps up to so many ends, whose begins may come with later events.
+    pub fn keep_early_ends(&mut self, most: usize) {
+        self.early_ends.most = most;
+    }
+
+    /// Returns the ends whose begins did not come, by time, and forgets them.
+    pub fn take_early_ends(&mut self) -> Vec<(Which, End)> {
+        let early = EarlyEnds { most: self.early_ends.most, ..EarlyEnds::default() };
+        let ends = std::mem::replace(&mut self.early_ends, early).ends.into_iter();
+        let ends = ends.flat_map(|(identity, ends)| {
+            ends.into_iter().map(move |end| (identity.clone().which(identity.def), end))
+        });
+        let mut ends: Vec<_> = ends.collect();
+        let key = |(which, end): &(Which, End)| (end.ticks, end.thread, which.def);
+        ends.sort_by(|one, other| key(one).cmp(&key(other)).then_with(|| one.0.key.cmp(&other.0.key)));
+        ends
+    }
+
+    /// Returns false if an open span began after an end, which is that of an earlier begin.
+    pub(super) fn may_end(&self, index: u32, end: &End) -> bool {
+        self.early_ends.most == 0 || self.open[index as usize].begin.ticks <= end.ticks
+    }
+
+    /// Returns a span whose end came before its begin. Spans inside of it are not known.
+    pub(super) fn whole_at_once(&mut self, identity: Identity, def: u32, begin: End, end: End) -> Found {
+        let (path, self_ns) = (self.paths.of(NONE, def), end.since(&begin));
+        Found::Whole { which: identity.which(def), begin, end, self_ns, path, row: 0, place: Place::Apart }
+    }
+
+    /// Returns the spans that are still open, in the order of their begins, and forgets them. Beyond
+    /// `most`, those that began first stay.
+    pub fn take_open(&mut self, most: usize) -> Vec<Carried> {
+        let mut open = Vec::new();
+        while self.newest != NONE && open.len() < most {
+            let (which, begin, self_ns) = self.remove(self.newest);
+            let thread = self.threads.get(&(which.session, begin.thread));
+            let until_ns = thread.map_or(begin.ns, |thread| thread.until_ns);
+            open.push(Carried { which, begin, self_ns, until_ns });
+        }
+        open.reverse();
+        open
+    }
+
+    /// Returns the index into `defs` of a span with a name of its registry, and the value behind
+    /// the name if it has one; `None` if the registry has no such span.
+    pub fn def_of(&mut self, known: &KnownRegistry, span: &str, detail: Option<&str>) -> Option<usize> {
+        let (names, hides, defs) = (&self.names, self.hides_sensitive, &mut self.defs);
+        let (def, hidden) = roles::def_named(known, span, names, hides, defs)?;
+        let detail = detail.map(|detail| hidden.unwrap_or(detail));
+        Some(detail.map_or(def, |detail| self.detailed(def, detail.into())) as usize)
+    }
+
+    /// Goes on with spans that were open at the end of earlier events, and ends whose begins had not
+    /// come. Call it before the first event.
+    pub fn carry_on(&mut self, open: Vec<Carried>, early_ends: Vec<(Which, End)>) {
+        for (which, end) in early_ends {
+            if let Some(identity) = self.identity(&which, &end) {
+                drop(self.early_ends.keep(identity, end));
+            }
+        }
+        for Carried { which, begin, .. } in &open {
+            if let Some(identity) = self.identity(which, begin) {
+                self.begin(identity, which.def as u32, *begin, &mut Vec::<Found>::new());
+            }
+        }
+        // `begin` has counted the time up to the next span as that of the one around it.
+        let mut at = self.oldest;
+        for Carried { which, self_ns, until_ns, .. } in open {
+            let Some(open) = self.open.get_mut(at as usize) else { return };
+            (open.self_ns, at) = (self_ns, open.all.behind);
+            let thread = (which.session, open.begin.thread);
+            let thread = self.threads.entry(thread).or_insert(Thread::at(until_ns));
+            thread.until_ns = thread.until_ns.max(until_ns);
+        }
+    }
+
+    /// Returns the identity of a span, one end of which is on this thread.
+    fn identity(&self, which: &Which, end: &End) -> Option<Identity> {
+        let shown = self.defs.get(which.def)?;
+        let def = self.defs.iter().position(|def| {
+            def.detail.is_none()
+                && def.fingerprint == shown.fingerprint
+                && def.span.name == shown.declared_name()
+        })?;
+        let thread = self.defs[def].span.key.is_none().then_some(end.thread);
+        Some(Identity { def: def as u32, session: which.session, thread, key: which.key.clone() })
+    }
+}
