@@ -26,11 +26,11 @@ name = "Interned"
 code = 2
 kind = "Visit"
 doc = "A string got a number"
-params = [{ name = "number", sort = "label" }, { name = "text", sort = "string", names = "number" }]
-"""
+params = [{ name = "number", sort = "label" }, { name = "text", sort = "string", names = "number" }]"""
 
 
 def block(block_type, payload, events=0):
+    """Returns a block with its checksums."""
     registry = Registry(REGISTRY).fingerprint
     places = [144, 0, _LAST, 0, len(payload), events, 1, registry, 3, 0, 0, len(payload), 1, 1, 1]
     header = bytearray(_HEADER.pack(block_type, *places, *[0] * 6, _crc32c(payload), 0))
@@ -40,7 +40,7 @@ def block(block_type, payload, events=0):
 
 
 def stream():
-    """Returns a stream of two strings, and an event that has them."""
+    """Returns a stream of two strings. An event has them."""
     numbers = lambda *of: bytes(2 * number + 1 for number in of)
     texts = [(1, b"Books"), (2, b"Marylebone")]
     events = b"".join(numbers(2, 0, number, len(text)) + text for number, text in texts) + numbers(1, 0, 1, 2)

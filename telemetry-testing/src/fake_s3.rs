@@ -25,7 +25,7 @@ struct State {
     /// Requests that wait for their answers, and the most of them so far.
     waiting: usize,
     most_waiting: usize,
-    /// Answers about objects with this in their names are held until so many requests wait.
+    /// Answers about objects with this in their names are held until this number of requests wait.
     held: (&'static str, usize),
     /// Told when they do.
     released: Arc<Condvar>,

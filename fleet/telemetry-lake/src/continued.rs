@@ -7,6 +7,7 @@ use telemetry_decode::blocks::Header;
 use telemetry_decode::completeness::Gap;
 use telemetry_format::BlockType;
 
+use crate::range::Range;
 use crate::state::SessionState;
 
 /// Lanes of a session before whose first block nothing is missing. To a reader of these segments
@@ -50,8 +51,7 @@ fn goes_on(header: &Header, state: &SessionState) -> bool {
         (lane.fingerprint, lane.thread, lane.bit) == (header.registry, header.thread, header.kind)
     });
     of_lane.is_some_and(|lane| {
-        let has_before =
-            |range: &crate::state::Range| range.from < header.before && header.before <= range.until;
+        let has_before = |range: &Range| range.from < header.before && header.before <= range.until;
         let lost = HeaderSums::of(header).lost.events();
         lane.ranges.iter().any(has_before) && lost <= lane.marks.total().lost.events()
     })

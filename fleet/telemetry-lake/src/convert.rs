@@ -16,9 +16,10 @@ use crate::catalog::{self, Catalog};
 use crate::continued::Continued;
 use crate::hidden::Hidden;
 use crate::layout::Layout;
+use crate::range::Range as EventRange;
 use crate::rows;
 use crate::span_files::SpanFiles;
-use crate::state::{Range as EventRange, SessionState, ThreadState};
+use crate::state::{SessionState, ThreadState};
 
 /// A Parquet file that is not in the store yet.
 #[derive(Debug)]

@@ -22,6 +22,7 @@ pub mod log;
 pub mod marks;
 pub mod missing;
 mod planning;
+pub mod range;
 pub mod rows;
 pub mod selector;
 mod session;

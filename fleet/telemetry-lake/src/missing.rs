@@ -2,7 +2,7 @@
 
 use telemetry_decode::accounts::Step;
 
-use crate::state::Range;
+use crate::range::Range;
 
 /// Events that are not rows, or that no stream ever had.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use telemetry_format::Loss;
 
 use crate::marks::Marks;
 use crate::missing::{Missing, NotGiven, Why, not_given};
+use crate::range::{Range, join};
 
 /// A session of a host, as far as its segments are committed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -96,19 +97,6 @@ pub struct LaneState {
     /// The first event after that which is or was a row.
     #[serde(skip)]
     limit: u64,
-}
-
-/// Consecutive events of a lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Range {
-    /// The number of the first event.
-    pub from: u64,
-    /// The number after the last event.
-    pub until: u64,
-    /// The time of the first event, in nanoseconds since 1970.
-    pub from_ns: i64,
-    /// The time of the last event.
-    pub until_ns: i64,
 }
 
 impl SessionState {
@@ -360,19 +348,6 @@ fn events_in(ranges: &[Range]) -> u64 {
 fn in_order(mut ranges: Vec<Range>) -> Vec<Range> {
     ranges.sort_unstable_by_key(|range| range.from);
     ranges
-}
-
-/// Joins sorted ranges that have no events between them.
-fn join(ranges: &mut Vec<Range>) {
-    ranges.dedup_by(|next, range| {
-        let is_next = next.from <= range.until;
-        if is_next {
-            range.until = range.until.max(next.until);
-            range.from_ns = range.from_ns.min(next.from_ns);
-            range.until_ns = range.until_ns.max(next.until_ns);
-        }
-        is_next
-    });
 }
 
 #[cfg(test)]

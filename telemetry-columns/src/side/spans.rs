@@ -58,7 +58,7 @@ impl Spans {
         self.gaps = Gaps::new(gaps);
     }
 
-    /// Goes on with the spans of earlier events of the sessions. Call it before the first event, and
+    /// Goes on with the spans of earlier events of the sessions. Call it before the first event and
     /// after [`Spans::hide_sensitive`]. Spans of other registries than these are left out. Of two
     /// texts of a registry, the first counts.
     ///
@@ -70,8 +70,8 @@ impl Spans {
     }
 
     /// Returns the spans of which later events may have the other part, and makes no rows of them.
-    /// Call it after all events, before [`Spans::finish`]. Of more open spans than `most`, those that
-    /// began first get rows without an end.
+    /// Call it after all events, before [`Spans::finish`]. If more than `most` spans are open, those
+    /// that began first get rows without an end.
     pub fn take_carried(&mut self, most: usize) -> CarriedSpans {
         CarriedSpans::take(&mut self.pairing, &self.gaps, most)
     }

@@ -182,7 +182,7 @@ impl Feed<'_> {
                     }
                     Some(Piece::Block(block)) => {
                         decoder.take(&block);
-                        // A registry comes just before the first block that needs it. So with a sync
+                        // A registry comes just before the first block that needs it. So at a sync
                         // block, all registries of the blocks so far are known, and their sessions.
                         if block.header.block_type == BlockType::Sync {
                             decoder.check_hidden()?;

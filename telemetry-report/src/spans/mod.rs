@@ -3,9 +3,11 @@
 //! It may use `figures`. It never opens an input, and its memory grows only with the number of open
 //! spans, which is limited.
 
+mod early_ends;
 mod emissions;
 mod found;
 mod gaps;
+mod identity;
 mod nesting;
 mod pairing;
 mod paths;
@@ -18,7 +20,8 @@ pub use telemetry_decode::rules::Key;
 pub use found::{End, Found, Which};
 pub use gaps::Gaps;
 pub use nesting::Place;
-pub use pairing::{Carried, Pairing, Step};
+pub use pairing::carried::Carried;
+pub use pairing::{Pairing, Step};
 pub use paths::Paths;
 pub use roles::Def;
 pub use sampled::{Sampled, SampledShape, SampledSpan, is_sample, open_spans};

@@ -1,20 +1,18 @@
 //! Pairs the events that begin and end spans.
 
-mod carried;
-
-pub use carried::Carried;
-use carried::EarlyEnds;
+pub(super) mod carried;
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
-use telemetry_decode::rules::Key;
 use telemetry_decode::{Event, EventBatch, Registry, Value};
 
+use super::early_ends::EarlyEnds;
 use super::emissions::Emissions;
 use super::found::{End, Found, Which};
+use super::identity::Identity;
 use super::nesting::{Nesting, Place, Placed};
 use super::paths::Paths;
 use super::roles::{Def, Role, may_have_role, roles as roles_of};
@@ -54,16 +52,6 @@ pub struct Pairing {
 
 /// Says something about an event.
 type Mark = Box<dyn FnMut(&Event<'_>) -> u64 + Send>;
-
-/// The identity of an open span among those of its name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Identity {
-    def: u32,
-    session: u64,
-    /// Without a key, spans nest per thread. With a key, they may end on any thread.
-    thread: Option<u32>,
-    key: Key,
-}
 
 struct Open {
     identity: Identity,
@@ -475,20 +463,5 @@ fn all_links(open: &mut Open) -> &mut Links {
 impl Thread {
     fn at(ns: i64) -> Thread {
         Thread { innermost: NONE, until_ns: ns, rows: 0 }
-    }
-}
-
-impl Identity {
-    /// Stands for that of a free place.
-    const FREE: Identity = Identity { def: NONE, session: 0, thread: None, key: Key::None };
-
-    fn new(role: &Role, event: &Event<'_>) -> Identity {
-        let key = role.key.and_then(|index| event.value(index)).map_or(Key::None, |value| Key::new(&value));
-        let thread = role.key.is_none().then_some(event.thread());
-        Identity { def: role.def, session: event.session().id, thread, key }
-    }
-
-    fn which(self, def: u32) -> Which {
-        Which { def: def as usize, session: self.session, key: self.key }
     }
 }

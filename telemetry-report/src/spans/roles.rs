@@ -141,8 +141,8 @@ fn spans(registry: &Registry) -> impl Iterator<Item = (Span, Option<&Message>)> 
     spans.chain(messages)
 }
 
-/// Returns the number of the span with a name of the registry, if the registry has it, and what is
-/// there in place of the value behind the name, if `hides` and that is sensitive.
+/// Returns the number of the span with a name of the registry, if the registry has it. If `hides`,
+/// also returns what is there in place of a sensitive value behind the name.
 pub(super) fn def_named(
     known: &KnownRegistry,
     name: &str,

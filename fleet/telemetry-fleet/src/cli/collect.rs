@@ -17,7 +17,7 @@ use telemetry_fleet::{log, metrics};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::cli::allow_many_files;
+use crate::cli::open_files::allow_many_files;
 use crate::cli::signals::{Asked, signals};
 
 const EXAMPLES: &str = "\

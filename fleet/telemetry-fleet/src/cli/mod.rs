@@ -5,6 +5,7 @@ mod collect;
 mod config;
 #[cfg(unix)]
 mod control;
+mod open_files;
 mod ship;
 mod signals;
 mod token;
@@ -49,20 +50,6 @@ pub(crate) fn run() -> Result<ExitCode, String> {
         #[cfg(unix)]
         Command::Control(control) => control.run(),
     }
-}
-
-/// Allows this process as many open files as the system does. A collector has one for each host. A
-/// shipper has some for each program, and for each segment on the way.
-fn allow_many_files() -> Result<(), String> {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, getrlimit, setrlimit};
-        let mut limit = getrlimit(Resource::Nofile);
-        limit.current = limit.maximum;
-        setrlimit(Resource::Nofile, limit)
-            .map_err(|error| format!("cannot allow more open files: {error}"))?;
-    }
-    Ok(())
 }
 
 /// Parses the arguments, after those of the file that `--config` names.

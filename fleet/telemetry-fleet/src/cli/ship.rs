@@ -17,7 +17,7 @@ use telemetry_fleet::wire::Version;
 use telemetry_fleet::{log, metrics};
 
 use crate::cli::access::ClientOptions;
-use crate::cli::allow_many_files;
+use crate::cli::open_files::allow_many_files;
 use crate::cli::signals::{Asked, signals};
 
 const EXAMPLES: &str = "\

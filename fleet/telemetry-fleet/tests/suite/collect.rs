@@ -114,7 +114,7 @@ impl Collector {
         self.log.wait_for(text)
     }
 
-    /// Waits until it has begun to collect so many times. Returns the last port.
+    /// Waits until it has begun to collect for the nth time. Returns the last port.
     #[cfg(unix)]
     fn wait_for_start(&self, times: usize) -> u16 {
         let mut ports = Vec::new();

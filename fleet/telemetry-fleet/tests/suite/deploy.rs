@@ -27,7 +27,7 @@ fn values<'a>(unit: &'a str, setting: &str) -> Vec<&'a str> {
     unit.lines().filter_map(|line| line.strip_prefix(setting)?.strip_prefix('=')).collect()
 }
 
-/// Returns what holds in a unit to which a drop-in is appended: the last value, or the sum of rights.
+/// Returns what holds in a unit to which a drop-in is appended: the last value, or all rights.
 fn effective(unit: &str, setting: &str) -> String {
     let values = values(unit, setting);
     match (setting, values.last()) {

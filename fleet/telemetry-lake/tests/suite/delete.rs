@@ -28,7 +28,7 @@ fn left(
     wanted
 }
 
-/// Checks that no state in a folder, also of earlier batches, tells more than the numbers of events.
+/// Checks that no state in a folder, also of earlier batches, tells more than numbers of events.
 fn check_states(lake: &TestLake, folder: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let opened = runtime.block_on(Lake::open(&format!("file://{}", lake.path().display()))).unwrap();

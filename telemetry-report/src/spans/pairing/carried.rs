@@ -1,14 +1,13 @@
 //! Spans of which only a part has come, and that go on with later events.
 
-use std::collections::VecDeque;
-
-use hashbrown::HashMap;
 use telemetry_decode::KnownRegistry;
 
+use super::super::early_ends::EarlyEnds;
 use super::super::found::{End, Found, Which};
+use super::super::identity::Identity;
 use super::super::nesting::Place;
 use super::super::roles;
-use super::{Identity, NONE, Pairing, Thread};
+use super::{NONE, Pairing, Thread};
 
 /// An open span, apart from the pairing that found its begin.
 #[derive(Debug, Clone)]
@@ -20,61 +19,9 @@ pub struct Carried {
     pub until_ns: i64,
 }
 
-/// Ends that came before their begins: blocks of other threads and kinds may come later, and have
-/// earlier events.
-#[derive(Default)]
-pub(super) struct EarlyEnds {
-    /// The most ends. Of more, the first is at once an end without a begin.
-    most: usize,
-    count: usize,
-    ends: HashMap<Identity, VecDeque<End>>,
-    /// The identities in the order of their ends, and of some that found their begins.
-    order: VecDeque<Identity>,
-}
-
-impl EarlyEnds {
-    /// Takes the first end of a span that began at a clock reading.
-    pub(super) fn take(&mut self, identity: &Identity, ticks: u64) -> Option<End> {
-        if self.count == 0 {
-            return None;
-        }
-        let ends = self.ends.get_mut(identity)?;
-        let end = ends.remove(ends.iter().position(|end| end.ticks >= ticks)?);
-        self.count -= 1;
-        if ends.is_empty() {
-            self.ends.remove(identity);
-        }
-        end
-    }
-
-    /// Keeps an end. Returns one that is not kept: this or another.
-    ///
-    /// Spans without a key nest, so an end alone does not tell which begin is its own.
-    pub(super) fn keep(&mut self, identity: Identity, end: End) -> Option<Found> {
-        if self.most == 0 || identity.thread.is_some() {
-            return Some(no_begin(identity, end));
-        }
-        self.count += 1;
-        self.ends.entry(identity.clone()).or_default().push_back(end);
-        self.order.push_back(identity);
-        while self.count > self.most || self.order.len() > 2 * self.most {
-            let first = self.order.pop_front()?;
-            if let Some(end) = self.take(&first, 0) {
-                return Some(no_begin(first, end));
-            }
-        }
-        None
-    }
-}
-
-fn no_begin(identity: Identity, end: End) -> Found {
-    let def = identity.def;
-    Found::NoBegin(identity.which(def), end)
-}
-
 impl Pairing {
-    /// Visits the ends whose begins did not come, and the spans that are still open, in the order of
-    /// their begins.
+    /// Visits the ends whose begins did not come, and the spans that are still open. Both are in
+    /// order.
     pub fn finish(&mut self, mut visit: impl FnMut(Found)) {
         for (which, end) in self.take_early_ends() {
             visit(Found::NoBegin(which, end));
@@ -88,19 +35,15 @@ impl Pairing {
         }
     }
 
-    /// Keeps up to so many ends, whose begins may come with later events.
+    /// Keeps up to `most` ends, whose begins may come with later events. Call it before the first
+    /// event.
     pub fn keep_early_ends(&mut self, most: usize) {
-        self.early_ends.most = most;
+        self.early_ends = EarlyEnds::new(most);
     }
 
     /// Returns the ends whose begins did not come, by time, and forgets them.
     pub fn take_early_ends(&mut self) -> Vec<(Which, End)> {
-        let early = EarlyEnds { most: self.early_ends.most, ..EarlyEnds::default() };
-        let ends = std::mem::replace(&mut self.early_ends, early).ends.into_iter();
-        let ends = ends.flat_map(|(identity, ends)| {
-            ends.into_iter().map(move |end| (identity.clone().which(identity.def), end))
-        });
-        let mut ends: Vec<_> = ends.collect();
+        let mut ends = self.early_ends.take_all();
         let key = |(which, end): &(Which, End)| (end.ticks, end.thread, which.def);
         ends.sort_by(|one, other| key(one).cmp(&key(other)).then_with(|| one.0.key.cmp(&other.0.key)));
         ends
@@ -108,7 +51,7 @@ impl Pairing {
 
     /// Returns false if an open span began after an end, which is that of an earlier begin.
     pub(super) fn may_end(&self, index: u32, end: &End) -> bool {
-        self.early_ends.most == 0 || self.open[index as usize].begin.ticks <= end.ticks
+        !self.early_ends.keeps() || self.open[index as usize].begin.ticks <= end.ticks
     }
 
     /// Returns a span whose end came before its begin. Spans inside of it are not known.
@@ -117,8 +60,8 @@ impl Pairing {
         Found::Whole { which: identity.which(def), begin, end, self_ns, path, row: 0, place: Place::Apart }
     }
 
-    /// Returns the spans that are still open, in the order of their begins, and forgets them. Beyond
-    /// `most`, those that began first stay.
+    /// Returns the spans that are still open, in the order of their begins, and forgets them. Of
+    /// more than `most`, those that began first stay.
     pub fn take_open(&mut self, most: usize) -> Vec<Carried> {
         let mut open = Vec::new();
         while self.newest != NONE && open.len() < most {
@@ -140,8 +83,8 @@ impl Pairing {
         Some(detail.map_or(def, |detail| self.detailed(def, detail.into())) as usize)
     }
 
-    /// Goes on with spans that were open at the end of earlier events, and ends whose begins had not
-    /// come. Call it before the first event.
+    /// Goes on with spans that were open at the end of earlier events, and with ends whose begins had
+    /// not come. Call it before the first event.
     pub fn carry_on(&mut self, open: Vec<Carried>, early_ends: Vec<(Which, End)>) {
         for (which, end) in early_ends {
             if let Some(identity) = self.identity(&which, &end) {
