@@ -12,6 +12,7 @@ mod continued;
 pub mod convert;
 pub mod delete;
 pub mod delta;
+pub mod files;
 mod groups;
 mod hidden;
 pub mod hosts;

@@ -10,7 +10,7 @@ use telemetry_decode::{Event, KnownRegistry};
 use crate::carried;
 use crate::catalog;
 use crate::continued::Continued;
-use crate::convert::{ConvertError, File, NewFile};
+use crate::files::{ConvertError, File, NewFile};
 use crate::layout::Layout;
 use crate::missing::Why;
 use crate::state::SessionState;
