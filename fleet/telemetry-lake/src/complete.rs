@@ -28,8 +28,8 @@ pub struct Completeness {
     /// Hosts whose clocks were ahead of the store's during one of these sessions, by at least this
     /// number of nanoseconds.
     pub ahead: BTreeMap<String, i64>,
-    /// Segments of the hosts that wait for a commit. Those that begin after the times do not count. A
-    /// name does not tell the end.
+    /// Segments of the hosts that wait for a commit. Those that begin after the times do not count.
+    /// A name does not tell the end.
     pub waiting: usize,
     /// The hosts and times in words.
     choice: String,

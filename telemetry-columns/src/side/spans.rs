@@ -70,8 +70,8 @@ impl Spans {
     }
 
     /// Returns the spans of which later events may have the other part, and makes no rows of them.
-    /// Call it after all events, before [`Spans::finish`]. If more than `most` spans are open, those
-    /// that began first get rows without an end.
+    /// Call it after all events, before [`Spans::finish`]. If more than `most` spans are open,
+    /// those that began first get rows without an end.
     pub fn take_carried(&mut self, most: usize) -> CarriedSpans {
         CarriedSpans::take(&mut self.pairing, &self.gaps, most)
     }

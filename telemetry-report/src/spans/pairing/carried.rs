@@ -83,8 +83,8 @@ impl Pairing {
         Some(detail.map_or(def, |detail| self.detailed(def, detail.into())) as usize)
     }
 
-    /// Goes on with spans that were open at the end of earlier events, and with ends whose begins had
-    /// not come. Call it before the first event.
+    /// Goes on with spans that were open at the end of earlier events, and with ends whose begins
+    /// had not come. Call it before the first event.
     pub fn carry_on(&mut self, open: Vec<Carried>, early_ends: Vec<(Which, End)>) {
         for (which, end) in early_ends {
             if let Some(identity) = self.identity(&which, &end) {
