@@ -297,7 +297,11 @@ pub fn withheld() -> Vec<u8> {
                     (header.seq, header.offset, header.before, header.excluded) = (6, 0, 8, 8);
                 });
             }
-            (4, before) => edit(&mut block, |header| (header.seq, header.offset) = (before as u32, 0)),
+            // A block of its own has no time from the part before it.
+            (4, before) => edit(&mut block, |header| {
+                (header.seq, header.offset) = (before as u32, 0);
+                header.base_ticks = 10.max(5 * before + 5);
+            }),
             // The block at the end counts what was not withheld.
             (_, 12) => edit(&mut block, |header| header.before = 10),
             _ => {}

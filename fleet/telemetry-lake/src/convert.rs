@@ -163,6 +163,8 @@ fn note(headers: &[Header], events: &Events<'_>, state: &mut SessionState) {
                 }
                 let end = header.before.saturating_add(header.events.into());
                 (lane.recorded, lane.recorded_ns) = (lane.recorded, lane.recorded_ns).max((end, end_ns));
+                let given = end.saturating_sub(header.excluded).saturating_sub(header.lost.sink);
+                lane.stated = lane.stated.map(|stated| stated.max(given));
             }
             _ => {}
         }

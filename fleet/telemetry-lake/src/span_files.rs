@@ -12,7 +12,7 @@ use crate::catalog;
 use crate::continued::Continued;
 use crate::files::{ConvertError, File, NewFile};
 use crate::layout::Layout;
-use crate::missing::Why;
+use crate::missing::{Missing, Why};
 use crate::state::SessionState;
 
 /// The spans of each day since 1970. A span is on the day of its end, or without one, on the last
@@ -23,6 +23,8 @@ pub(crate) struct SpanFiles {
     layout: Layout,
     host: Option<Arc<Runs>>,
     day: i64,
+    /// The day of the last event of earlier batches.
+    last: i64,
     files: BTreeMap<i64, File>,
 }
 
@@ -36,7 +38,7 @@ impl SpanFiles {
         day: i64,
     ) -> SpanFiles {
         let spans = Spans::new(&continued.without(gaps));
-        SpanFiles { spans, continued, layout, host, day, files: BTreeMap::new() }
+        SpanFiles { spans, continued, layout, host, day, last: day, files: BTreeMap::new() }
     }
 
     /// Goes on with what the batches before left to be paired.
@@ -49,13 +51,7 @@ impl SpanFiles {
 
     /// Takes an event of a day.
     pub(crate) fn push(&mut self, event: &Event<'_>, day: i64) -> Result<(), ConvertError> {
-        if day != self.day {
-            // All spans so far are of the day before.
-            while let Some(batch) = self.spans.take() {
-                self.write(batch)?;
-            }
-            self.day = day;
-        }
+        self.begin_day(day)?;
         self.spans.push(event).map_or(Ok(()), |batch| self.write(batch))
     }
 
@@ -67,13 +63,28 @@ impl SpanFiles {
     /// Returns the files. Unless the session has ended and all of it is here, the state keeps what
     /// later batches may pair.
     pub(crate) fn finish(mut self, state: &mut SessionState) -> Result<Vec<NewFile>, ConvertError> {
-        if state.missing().iter().any(|missing| matches!(missing.why, Why::Open | Why::Hole)) {
+        // What is not paired yet may belong to the last day of earlier batches.
+        self.begin_day(self.day.max(self.last))?;
+        let may_go_on = |missing: &Missing| matches!(missing.why, Why::Open | Why::Hole);
+        // A session that counts nothing may have more, too.
+        if state.written == 0 || state.missing().iter().any(may_go_on) {
             state.spans = self.spans.take_carried(carried::MAX_KEPT);
         }
         while let Some(batch) = self.spans.finish() {
             self.write(batch)?;
         }
         self.files.into_iter().map(|(day, file)| file.finish(day)).collect()
+    }
+
+    fn begin_day(&mut self, day: i64) -> Result<(), ConvertError> {
+        if day != self.day {
+            // All spans so far are of the day before.
+            while let Some(batch) = self.spans.take() {
+                self.write(batch)?;
+            }
+            self.day = day;
+        }
+        Ok(())
     }
 
     fn write(&mut self, batch: Batch) -> Result<(), ConvertError> {

@@ -81,6 +81,10 @@ pub struct LaneState {
     pub recorded: u64,
     /// When that block ended, in nanoseconds since 1970.
     pub recorded_ns: i64,
+    /// The most events that one block tells were given to its stream. `None` if an earlier version
+    /// has not noted it.
+    #[serde(default)]
+    pub stated: Option<u64>,
     /// Losses.
     pub marks: Marks,
     /// Events that a shipper shed, as far as it told: ranges with other events between them. Some
@@ -116,6 +120,7 @@ impl SessionState {
             ranges: Vec::new(),
             recorded: 0,
             recorded_ns: 0,
+            stated: Some(0),
             marks: Marks::default(),
             shed: Vec::new(),
             deleted: Vec::new(),
@@ -156,7 +161,10 @@ impl SessionState {
         // What a sink lost may be rows by another stream, but no block of its own stream.
         let not_given =
             |lane: &LaneState| lane.marks.total().lost.sink.saturating_add(lane.not_given().excluded);
-        let given = |lane: &LaneState| lane.recorded.saturating_sub(not_given(lane));
+        let given = |lane: &LaneState| {
+            let given = lane.recorded.saturating_sub(not_given(lane));
+            lane.stated.map_or(given, |stated| given.min(stated))
+        };
         let at_ends = self.written.saturating_sub(self.lanes.iter().map(given).sum());
         if at_ends > 0 {
             let (from_ns, until_ns, events) = (self.started_ns, self.last_ns(), Some(at_ends));

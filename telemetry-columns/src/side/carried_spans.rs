@@ -1,7 +1,7 @@
 //! Spans whose other part later events may have.
 
 use telemetry_decode::KnownRegistry;
-use telemetry_report::spans::{Carried, End, Gaps, Key, Pairing, Which};
+use telemetry_report::spans::{Carried, End, Found, Gaps, Key, Pairing, Which};
 
 /// Marks a begin or an end of earlier events, some of which were missing.
 pub(crate) const UNCERTAIN: u64 = 1;
@@ -56,31 +56,38 @@ pub struct SpanPart {
 
 impl CarriedSpans {
     /// Takes what is not paired.
-    pub(crate) fn take(pairing: &mut Pairing, gaps: &Gaps, most: usize) -> CarriedSpans {
-        let (open, ends) = (pairing.take_open(most), pairing.take_early_ends());
-        let open = open.into_iter().filter_map(|Carried { which, begin, self_ns, until_ns }| {
-            let begin = SpanPart::new(which, &begin, (begin.ticks, u64::MAX), pairing, gaps)?;
-            Some(OpenSpan { begin, self_ns, until_ns })
-        });
-        let open = open.collect();
-        let ends = ends.into_iter();
-        let ends = ends.filter_map(|(which, end)| SpanPart::new(which, &end, (0, end.ticks), pairing, gaps));
-        CarriedSpans { open, early_ends: ends.collect() }
+    pub(crate) fn take(pairing: &mut Pairing, gaps: &Gaps, most: usize, found: &mut Vec<Found>) -> Self {
+        let mut carried = CarriedSpans::default();
+        for Carried { which, at, open } in pairing.take_carried(most, found) {
+            let ticks = if open.is_some() { (at.ticks, u64::MAX) } else { (0, at.ticks) };
+            let Some(part) = SpanPart::new(which, &at, ticks, pairing, gaps) else { continue };
+            match open {
+                Some((self_ns, until_ns)) => carried.open.push(OpenSpan { begin: part, self_ns, until_ns }),
+                None => carried.early_ends.push(part),
+            }
+        }
+        carried
     }
 
-    /// Gives it to the pairing of later events.
-    pub(crate) fn give(&self, pairing: &mut Pairing, registries: &[&KnownRegistry]) {
-        let mut def = |part: &SpanPart| {
-            let known = registries.iter().find(|known| known.fingerprint == part.fingerprint)?;
-            pairing.def_of(known, &part.span, part.detail.as_deref())
+    /// Gives it to the pairing of later events. Returns what has an unknown registry or span.
+    pub(crate) fn give(&self, pairing: &mut Pairing, registries: &[&KnownRegistry], most: usize) -> Self {
+        let (mut parts, mut left) = (Vec::new(), CarriedSpans::default());
+        let mut give = |part: &SpanPart, open| {
+            let known = registries.iter().find(|known| known.fingerprint == part.fingerprint);
+            let def = known.and_then(|known| pairing.def_of(known, &part.span, part.detail.as_deref()));
+            let part = def.map(|def| part.parts(def));
+            part.map(|(which, at)| parts.push(Carried { which, at, open })).is_some()
         };
-        let open = self.open.iter().filter_map(|OpenSpan { begin, self_ns, until_ns }| {
-            let (which, begin) = begin.parts(def(begin)?);
-            Some(Carried { which, begin, self_ns: *self_ns, until_ns: *until_ns })
-        });
-        let open = open.collect();
-        let ends = self.early_ends.iter().filter_map(|end| Some(end.parts(def(end)?))).collect();
-        pairing.carry_on(open, ends);
+        let open = self.open.iter().filter(|open| !give(&open.begin, Some((open.self_ns, open.until_ns))));
+        left.open = open.cloned().collect();
+        left.early_ends = self.early_ends.iter().filter(|end| !give(end, None)).cloned().collect();
+        pairing.carry_on(parts, most);
+        left
+    }
+
+    pub(crate) fn append(&mut self, other: CarriedSpans) {
+        self.open.extend(other.open);
+        self.early_ends.extend(other.early_ends);
     }
 }
 

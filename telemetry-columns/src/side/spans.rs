@@ -25,6 +25,8 @@ pub struct Spans {
     waiting: VecDeque<Found>,
     gaps: Gaps,
     rows: Rows,
+    /// Parts of spans whose registries are not known here.
+    unknown: CarriedSpans,
 }
 
 impl std::fmt::Debug for Spans {
@@ -43,6 +45,7 @@ impl Spans {
             waiting: VecDeque::new(),
             gaps: Gaps::new(gaps),
             rows: Rows::of_side(&SPANS),
+            unknown: CarriedSpans::default(),
         }
     }
 
@@ -59,21 +62,23 @@ impl Spans {
     }
 
     /// Goes on with the spans of earlier events of the sessions. Call it before the first event and
-    /// after [`Spans::hide_sensitive`]. Spans of other registries than these are left out. Of two
-    /// texts of a registry, the first counts.
+    /// after [`Spans::hide_sensitive`]. Of two texts of a registry, the first counts. Spans
+    /// that none of them has stay as they are.
     ///
     /// Later events may still have the begins of up to `most` ends. Those ends have no row until
     /// [`Spans::finish`].
     pub fn carry_on(&mut self, carried: &CarriedSpans, registries: &[&KnownRegistry], most: usize) {
-        self.pairing.keep_early_ends(most);
-        carried.give(&mut self.pairing, registries);
+        self.unknown = carried.give(&mut self.pairing, registries, most);
     }
 
     /// Returns the spans of which later events may have the other part, and makes no rows of them.
     /// Call it after all events, before [`Spans::finish`]. If more than `most` spans are open,
     /// those that began first get rows without an end.
     pub fn take_carried(&mut self, most: usize) -> CarriedSpans {
-        CarriedSpans::take(&mut self.pairing, &self.gaps, most)
+        let mut carried = CarriedSpans::take(&mut self.pairing, &self.gaps, most, &mut self.found);
+        self.waiting.extend(self.found.drain(..));
+        carried.append(std::mem::take(&mut self.unknown));
+        carried
     }
 
     /// Takes an event. Returns a batch if one is complete.

@@ -3,7 +3,6 @@
 //! It may use `figures`. It never opens an input, and its memory grows only with the number of open
 //! spans, which is limited.
 
-mod early_ends;
 mod emissions;
 mod found;
 mod gaps;

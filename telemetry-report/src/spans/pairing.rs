@@ -2,6 +2,8 @@
 
 pub(super) mod carried;
 
+use carried::Earlier;
+
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -9,7 +11,6 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use telemetry_decode::{Event, EventBatch, Registry, Value};
 
-use super::early_ends::EarlyEnds;
 use super::emissions::Emissions;
 use super::found::{End, Found, Which};
 use super::identity::Identity;
@@ -41,7 +42,7 @@ pub struct Pairing {
     threads: HashMap<(u64, u32), Thread>,
     oldest: u32,
     newest: u32,
-    early_ends: EarlyEnds,
+    earlier: Earlier,
     pub emissions: Emissions,
     pub paths: Paths,
     mark: Option<Mark>,
@@ -123,7 +124,7 @@ impl Pairing {
             threads: HashMap::new(),
             oldest: NONE,
             newest: NONE,
-            early_ends: EarlyEnds::default(),
+            earlier: Earlier::default(),
             emissions: Emissions::new(is_net),
             paths: Paths::default(),
             mark: None,
@@ -157,6 +158,7 @@ impl Pairing {
             return false;
         }
         let roles = Arc::clone(roles);
+        self.apply_earlier(event.ticks(), found);
         let at = self.end_of(event);
         for role in &*roles {
             let step = self.step(role, event, at);
@@ -288,9 +290,6 @@ impl Pairing {
             let (which, begin, _) = self.remove(self.oldest);
             found.push(Found::Dropped(which, begin));
         }
-        if let Some(end) = self.early_ends.take(&identity, at.ticks) {
-            return found.push(self.whole_at_once(identity, def, at, end));
-        }
         let hash = self.hasher.hash_one(&identity);
         let outer = match self.find(hash, &identity) {
             // An open span with a key has a unique identity.
@@ -359,9 +358,9 @@ impl Pairing {
     }
 
     fn end(&mut self, identity: Identity, at: End, found: &mut Vec<Found>) {
-        let index = self.find(self.hasher.hash_one(&identity), &identity);
-        let Some(index) = index.filter(|index| self.may_end(*index, &at)) else {
-            return found.extend(self.early_ends.keep(identity, at));
+        let Some(index) = self.find(self.hasher.hash_one(&identity), &identity) else {
+            let def = identity.def;
+            return found.extend(self.earlier.keep(identity.which(def), at));
         };
         let began_on = self.open[index as usize].begin.thread;
         let end = End { spent_ns: self.emissions.spent_ns(identity.session, began_on), ..at };

@@ -80,8 +80,11 @@ fn stream(lanes: u64, ends: bool) -> Vec<u8> {
         match (random.below(4), &mut depths[on as usize]) {
             (0, _) => {
                 let what = ["read", "write", "sync"][random.below(3) as usize];
-                writer.event(lane, 1, now, &[Value::Unsigned(number), text(what)]).unwrap();
-                requests.push(number);
+                // With one lane, keys are used again.
+                let free = (0..).find(|request| !requests.contains(request));
+                let request = if lanes > 1 { number } else { free.unwrap_or(number) };
+                writer.event(lane, 1, now, &[Value::Unsigned(request), text(what)]).unwrap();
+                requests.push(request);
             }
             (1, _) if !requests.is_empty() => {
                 let request = requests.swap_remove(random.below(requests.len() as u64) as usize);

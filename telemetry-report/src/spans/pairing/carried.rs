@@ -1,29 +1,59 @@
 //! Spans of which only a part has come, and that go on with later events.
 
+use std::collections::VecDeque;
+
 use telemetry_decode::KnownRegistry;
 
-use super::super::early_ends::EarlyEnds;
 use super::super::found::{End, Found, Which};
 use super::super::identity::Identity;
-use super::super::nesting::Place;
 use super::super::roles;
-use super::{NONE, Pairing, Thread};
+use super::{NONE, Pairing};
 
-/// An open span, apart from the pairing that found its begin.
+/// A begin or an end without the other, apart from the pairing that found it.
 #[derive(Debug, Clone)]
 pub struct Carried {
     pub which: Which,
-    pub begin: End,
-    /// The time in which no span that the thread began later was open, until `until_ns`.
-    pub self_ns: i64,
-    pub until_ns: i64,
+    pub at: End,
+    /// For a begin: the time in which no span that the thread began later was open, and up to which
+    /// that is known. `None` for an end.
+    pub open: Option<(i64, i64)>,
+}
+
+/// What is carried from earlier events to later ones.
+#[derive(Default)]
+pub(super) struct Earlier {
+    /// Begins and ends of earlier events, by time, that are not applied yet.
+    parts: VecDeque<Carried>,
+    /// The most ends that are kept. Of more, the first is at once an end without a begin.
+    most: usize,
+    /// Ends without begins, by time: blocks of other threads and kinds may come later, and have
+    /// earlier events.
+    ends: VecDeque<(Which, End)>,
+}
+
+/// The longest key that is kept, in bytes.
+const MAX_KEY: usize = 256;
+
+impl Earlier {
+    /// Keeps an end without a begin. Returns one that is not kept: this or another.
+    pub(super) fn keep(&mut self, which: Which, end: End) -> Option<Found> {
+        if self.most == 0 || which.key.text_len() > MAX_KEY {
+            return Some(Found::NoBegin(which, end));
+        }
+        self.ends.push_back((which, end));
+        let over = if self.ends.len() > self.most { self.ends.pop_front() } else { None };
+        over.map(|(which, end)| Found::NoBegin(which, end))
+    }
 }
 
 impl Pairing {
     /// Visits the ends whose begins did not come, and the spans that are still open. Both are in
     /// order.
     pub fn finish(&mut self, mut visit: impl FnMut(Found)) {
-        for (which, end) in self.take_early_ends() {
+        let mut found = Vec::new();
+        self.apply_earlier(u64::MAX, &mut found);
+        found.into_iter().for_each(&mut visit);
+        for (which, end) in self.earlier.ends.drain(..) {
             visit(Found::NoBegin(which, end));
         }
         while self.oldest != NONE {
@@ -35,45 +65,6 @@ impl Pairing {
         }
     }
 
-    /// Keeps up to `most` ends, whose begins may come with later events. Call it before the first
-    /// event.
-    pub fn keep_early_ends(&mut self, most: usize) {
-        self.early_ends = EarlyEnds::new(most);
-    }
-
-    /// Returns the ends whose begins did not come, by time, and forgets them.
-    pub fn take_early_ends(&mut self) -> Vec<(Which, End)> {
-        let mut ends = self.early_ends.take_all();
-        let key = |(which, end): &(Which, End)| (end.ticks, end.thread, which.def);
-        ends.sort_by(|one, other| key(one).cmp(&key(other)).then_with(|| one.0.key.cmp(&other.0.key)));
-        ends
-    }
-
-    /// Returns false if an open span began after an end, which is that of an earlier begin.
-    pub(super) fn may_end(&self, index: u32, end: &End) -> bool {
-        !self.early_ends.keeps() || self.open[index as usize].begin.ticks <= end.ticks
-    }
-
-    /// Returns a span whose end came before its begin. Spans inside of it are not known.
-    pub(super) fn whole_at_once(&mut self, identity: Identity, def: u32, begin: End, end: End) -> Found {
-        let (path, self_ns) = (self.paths.of(NONE, def), end.since(&begin));
-        Found::Whole { which: identity.which(def), begin, end, self_ns, path, row: 0, place: Place::Apart }
-    }
-
-    /// Returns the spans that are still open, in the order of their begins, and forgets them. Of
-    /// more than `most`, those that began first stay.
-    pub fn take_open(&mut self, most: usize) -> Vec<Carried> {
-        let mut open = Vec::new();
-        while self.newest != NONE && open.len() < most {
-            let (which, begin, self_ns) = self.remove(self.newest);
-            let thread = self.threads.get(&(which.session, begin.thread));
-            let until_ns = thread.map_or(begin.ns, |thread| thread.until_ns);
-            open.push(Carried { which, begin, self_ns, until_ns });
-        }
-        open.reverse();
-        open
-    }
-
     /// Returns the index into `defs` of a span with a name of its registry, and the value behind
     /// the name if it has one; `None` if the registry has no such span.
     pub fn def_of(&mut self, known: &KnownRegistry, span: &str, detail: Option<&str>) -> Option<usize> {
@@ -83,27 +74,48 @@ impl Pairing {
         Some(detail.map_or(def, |detail| self.detailed(def, detail.into())) as usize)
     }
 
-    /// Goes on with spans that were open at the end of earlier events, and with ends whose begins
-    /// had not come. Call it before the first event.
-    pub fn carry_on(&mut self, open: Vec<Carried>, early_ends: Vec<(Which, End)>) {
-        for (which, end) in early_ends {
-            if let Some(identity) = self.identity(&which, &end) {
-                drop(self.early_ends.keep(identity, end));
+    /// Goes on with the begins and ends that earlier events left without the other. Up to `most`
+    /// ends are kept for later events. Call it before the first event.
+    pub fn carry_on(&mut self, mut parts: Vec<Carried>, most: usize) {
+        parts.sort_by_key(|part| (part.at.ticks, part.open.is_none()));
+        self.earlier = Earlier { parts: parts.into(), most, ends: VecDeque::new() };
+    }
+
+    /// Returns the begins and ends that later events may complete, and forgets them. Of more open
+    /// spans than `most`, those that began first stay.
+    pub fn take_carried(&mut self, most: usize, found: &mut Vec<Found>) -> Vec<Carried> {
+        self.apply_earlier(u64::MAX, found);
+        let mut parts = Vec::new();
+        let mut at = self.newest;
+        while let Some(open) = self.open.get(at as usize).filter(|_| parts.len() < most) {
+            let (index, has_room) = (at, open.identity.key.text_len() <= MAX_KEY);
+            at = open.all.before;
+            if has_room {
+                let (which, at, self_ns) = self.remove(index);
+                let thread = self.threads.get(&(which.session, at.thread));
+                let until_ns = thread.map_or(at.ns, |thread| thread.until_ns);
+                parts.push(Carried { which, at, open: Some((self_ns, until_ns)) });
             }
         }
-        for Carried { which, begin, .. } in &open {
-            if let Some(identity) = self.identity(which, begin) {
-                self.begin(identity, which.def as u32, *begin, &mut Vec::<Found>::new());
+        parts.reverse();
+        parts.extend(self.earlier.ends.drain(..).map(|(which, at)| Carried { which, at, open: None }));
+        parts
+    }
+
+    /// Applies what earlier events left, up to a clock reading.
+    pub(super) fn apply_earlier(&mut self, ticks: u64, found: &mut Vec<Found>) {
+        while self.earlier.parts.front().is_some_and(|part| part.at.ticks <= ticks) {
+            let Some(Carried { which, at, open }) = self.earlier.parts.pop_front() else { return };
+            let Some(identity) = self.identity(&which, &at) else { continue };
+            let Some((self_ns, until_ns)) = open else {
+                self.end(identity, at, found);
+                continue;
+            };
+            self.begin(identity, which.def as u32, at, found);
+            self.open[self.newest as usize].self_ns = self_ns;
+            if let Some(thread) = self.threads.get_mut(&(which.session, at.thread)) {
+                thread.until_ns = thread.until_ns.max(until_ns);
             }
-        }
-        // `begin` has counted the time up to the next span as that of the one around it.
-        let mut at = self.oldest;
-        for Carried { which, self_ns, until_ns, .. } in open {
-            let Some(open) = self.open.get_mut(at as usize) else { return };
-            (open.self_ns, at) = (self_ns, open.all.behind);
-            let thread = (which.session, open.begin.thread);
-            let thread = self.threads.entry(thread).or_insert(Thread::at(until_ns));
-            thread.until_ns = thread.until_ns.max(until_ns);
         }
     }
 
