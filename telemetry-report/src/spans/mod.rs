@@ -3,6 +3,7 @@
 //! It may use `figures`. It never opens an input, and its memory grows only with the number of open
 //! spans, which is limited.
 
+mod earlier;
 mod emissions;
 mod found;
 mod gaps;
@@ -16,10 +17,10 @@ mod tally;
 
 pub use telemetry_decode::rules::Key;
 
+pub use earlier::Carried;
 pub use found::{End, Found, Which};
 pub use gaps::Gaps;
 pub use nesting::Place;
-pub use pairing::carried::Carried;
 pub use pairing::{Pairing, Step};
 pub use paths::Paths;
 pub use roles::Def;

@@ -1,8 +1,6 @@
 //! Pairs the events that begin and end spans.
 
-pub(super) mod carried;
-
-use carried::Earlier;
+mod carried;
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -11,6 +9,7 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use telemetry_decode::{Event, EventBatch, Registry, Value};
 
+use super::earlier::Earlier;
 use super::emissions::Emissions;
 use super::found::{End, Found, Which};
 use super::identity::Identity;

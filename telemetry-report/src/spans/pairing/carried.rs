@@ -1,50 +1,12 @@
 //! Spans of which only a part has come, and that go on with later events.
 
-use std::collections::VecDeque;
-
 use telemetry_decode::KnownRegistry;
 
+use super::super::earlier::{Carried, Earlier, MAX_KEY};
 use super::super::found::{End, Found, Which};
 use super::super::identity::Identity;
 use super::super::roles;
 use super::{NONE, Pairing};
-
-/// A begin or an end without the other, apart from the pairing that found it.
-#[derive(Debug, Clone)]
-pub struct Carried {
-    pub which: Which,
-    pub at: End,
-    /// For a begin: the time in which no span that the thread began later was open, and up to which
-    /// that is known. `None` for an end.
-    pub open: Option<(i64, i64)>,
-}
-
-/// What is carried from earlier events to later ones.
-#[derive(Default)]
-pub(super) struct Earlier {
-    /// Begins and ends of earlier events, by time, that are not applied yet.
-    parts: VecDeque<Carried>,
-    /// The most ends that are kept. Of more, the first is at once an end without a begin.
-    most: usize,
-    /// Ends without begins, by time: blocks of other threads and kinds may come later, and have
-    /// earlier events.
-    ends: VecDeque<(Which, End)>,
-}
-
-/// The longest key that is kept, in bytes.
-const MAX_KEY: usize = 256;
-
-impl Earlier {
-    /// Keeps an end without a begin. Returns one that is not kept: this or another.
-    pub(super) fn keep(&mut self, which: Which, end: End) -> Option<Found> {
-        if self.most == 0 || which.key.text_len() > MAX_KEY {
-            return Some(Found::NoBegin(which, end));
-        }
-        self.ends.push_back((which, end));
-        let over = if self.ends.len() > self.most { self.ends.pop_front() } else { None };
-        over.map(|(which, end)| Found::NoBegin(which, end))
-    }
-}
 
 impl Pairing {
     /// Visits the ends whose begins did not come, and the spans that are still open. Both are in
@@ -78,7 +40,7 @@ impl Pairing {
     /// ends are kept for later events. Call it before the first event.
     pub fn carry_on(&mut self, mut parts: Vec<Carried>, most: usize) {
         parts.sort_by_key(|part| (part.at.ticks, part.open.is_none()));
-        self.earlier = Earlier { parts: parts.into(), most, ends: VecDeque::new() };
+        self.earlier = Earlier { parts: parts.into(), most, ..Earlier::default() };
     }
 
     /// Returns the begins and ends that later events may complete, and forgets them. Of more open
