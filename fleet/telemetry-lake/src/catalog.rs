@@ -56,7 +56,7 @@ impl Catalog {
             self.changes += 1;
         } else if known.registry.is_sensitive()
             && let Some(index) = self.registries.iter().position(|it| it.fingerprint == known.fingerprint)
-            && take_sensitive(&mut self.registries[index].registry, &known.registry)
+            && self.registries[index].registry.take_sensitive(&known.registry)
         {
             let text = self.registries[index].registry.to_toml();
             self.names[index] = format!("{:016x}-{:08x}", known.fingerprint, crc32c::crc32c(text.as_bytes()));
@@ -119,19 +119,6 @@ impl Catalog {
         };
         self.groups.iter().flat_map(of_group).collect()
     }
-}
-
-/// Takes the stricter mark of each parameter from another registry with the same fingerprint.
-/// Returns true if one became stricter.
-pub(crate) fn take_sensitive(registry: &mut Registry, other: &Registry) -> bool {
-    let mut is_stricter = false;
-    for (event, other) in registry.events.iter_mut().zip(&other.events) {
-        for (param, other) in event.params.iter_mut().zip(&other.params) {
-            is_stricter |= other.sensitive > param.sensitive;
-            param.sensitive = param.sensitive.max(other.sensitive);
-        }
-    }
-    is_stricter
 }
 
 /// Returns the lake's table of spans.

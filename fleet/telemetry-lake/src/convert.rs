@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use telemetry_columns::{Batch, Builder, Runs, Tables};
+use telemetry_columns::{Batch, Builder, Runs, Spans, Tables};
 use telemetry_decode::accounts::HeaderSums;
 use telemetry_decode::blocks::{Blocks, Header, Piece};
 use telemetry_decode::{Clock, Event, Events, Facts, KnownRegistry, Order, Reader, Session};
@@ -13,8 +13,8 @@ use telemetry_format::{BlockType, flags};
 
 use crate::catalog::{self, Catalog};
 use crate::continued::Continued;
-use crate::files::File;
 pub use crate::files::{ConvertError, NewFile, day_text};
+use crate::files::{DAY_NS, File, day_of};
 use crate::hidden::Hidden;
 use crate::layout::Layout;
 use crate::range::Range as EventRange;
@@ -67,8 +67,8 @@ pub fn convert(
     let clock = events.sessions().iter().find(|session| session.id == state.session);
     let start_ticks = clock.map_or(0, |session| session.clock.start_ticks());
     let continued = Continued::of(&headers, state, start_ticks);
-    let (place, day) = ((parts.catalog.layout(), parts.host.clone()), state.last_ns().div_euclid(DAY_NS));
-    let mut spans = SpanFiles::new(place, continued, events.gaps(), day);
+    let place = (parts.catalog.layout(), parts.host.clone());
+    let mut spans = SpanFiles::new(place, continued, events.gaps(), state.last_ns());
     let known: Vec<_> = events.registries().iter().chain(parts.catalog.registries()).collect();
     spans.carry_on(state, &known, !shows_sensitive);
     let mut damages = events.damages();
@@ -82,8 +82,8 @@ pub fn convert(
             if !state.lanes[lane].take(n, ns) {
                 continue;
             }
-            parts.push(&event, lane, ns)?;
-            spans.push(&event, ns.div_euclid(DAY_NS))?;
+            let is_of_spans = parts.push(&event, lane, ns)?;
+            spans.push(&event, ns, is_of_spans)?;
         }
         // Damage is found before the first event after it.
         if events.damages() != damages {
@@ -258,6 +258,8 @@ struct Place {
     group: usize,
     /// By event type: the index of its table there.
     tables: Vec<usize>,
+    /// By event type: true if it may begin or end spans.
+    spans: Vec<bool>,
 }
 
 /// The rows of a registry's major version on one day.
@@ -272,37 +274,36 @@ struct Group {
     files: BTreeMap<String, File>,
 }
 
-const DAY_NS: i64 = 86_400_000_000_000;
-
 impl Parts<'_> {
-    fn push(&mut self, event: &Event<'_>, lane: usize, ns: i64) -> Result<(), ConvertError> {
+    /// Takes an event. Returns true if it may begin or end a span.
+    fn push(&mut self, event: &Event<'_>, lane: usize, ns: i64) -> Result<bool, ConvertError> {
         let known = event.known_registry();
         if self.places.get(self.latest).is_none_or(|place| place.fingerprint != known.fingerprint)
             && !self.enter(known)
         {
-            return Ok(());
+            return Ok(true);
         }
         if !self.day.contains(&ns) {
             self.begin_day(ns);
         }
-        let Place { group, tables, .. } = &self.places[self.latest];
+        let Place { group, tables, spans, .. } = &self.places[self.latest];
         if self.groups.len() <= *group {
             self.groups.resize_with(*group + 1, || None);
         }
         let group = match &mut self.groups[*group] {
             Some(group) => group,
             place => {
-                let Some(((_, major), tables)) = self.catalog.group(known) else { return Ok(()) };
+                let Some(((_, major), tables)) = self.catalog.group(known) else { return Ok(true) };
                 place.insert(Group::new(*major, tables))
             }
         };
         if let Some(lanes) = group.lanes.get_mut(tables[event.index()]) {
             lanes.push_back(lane as i32);
         }
-        match group.builder.push(event) {
-            None => Ok(()),
-            Some(batch) => group.write(batch, &self.hidden, self.catalog.layout(), self.host.as_ref()),
+        if let Some(batch) = group.builder.push(event) {
+            group.write(batch, &self.hidden, self.catalog.layout(), self.host.as_ref())?;
         }
+        Ok(spans[event.index()])
     }
 
     /// Finds the place of a registry. Returns false if the catalog does not have it.
@@ -318,21 +319,23 @@ impl Parts<'_> {
             let of_event = tables.table_of(known.fingerprint, event);
             of_event.and_then(|of_event| tables.iter().position(|table| Arc::ptr_eq(table, of_event)))
         };
-        let tables = (0..known.registry.events.len()).map(|event| index(event).unwrap_or(usize::MAX));
+        let types = 0..known.registry.events.len();
+        let tables = types.clone().map(|event| index(event).unwrap_or(usize::MAX)).collect();
+        let spans = types.map(|event| Spans::needs(&known.registry, event)).collect();
         let (fingerprint, group) = (known.fingerprint, self.catalog.number(key));
         self.latest = self.places.len();
-        self.places.push(Place { fingerprint, group, tables: tables.collect() });
+        self.places.push(Place { fingerprint, group, tables, spans });
         true
     }
 
     /// Makes the day of a time the latest.
     #[cold]
     fn begin_day(&mut self, ns: i64) {
-        let start = ns.div_euclid(DAY_NS).saturating_mul(DAY_NS);
-        let groups = self.days.remove(&(start / DAY_NS)).unwrap_or_default();
+        let day = day_of(ns);
+        let groups = self.days.remove(&(day.start / DAY_NS)).unwrap_or_default();
         let before = std::mem::replace(&mut self.groups, groups);
         self.days.insert(self.day.start / DAY_NS, before);
-        self.day = start..start.saturating_add(DAY_NS);
+        self.day = day;
     }
 
     fn finish(mut self) -> Result<Vec<NewFile>, ConvertError> {

@@ -1,12 +1,22 @@
 //! Parquet files of a batch, in memory.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use telemetry_columns::{Batch, Data, ParquetWriter, Runs, Table};
 use telemetry_format::Calendar;
 
 use crate::rows;
+
+/// The nanoseconds of a day.
+pub(crate) const DAY_NS: i64 = 86_400_000_000_000;
+
+/// Returns the nanoseconds of the day of a time. Both count from 1970.
+pub(crate) fn day_of(ns: i64) -> Range<i64> {
+    let start = ns.div_euclid(DAY_NS).saturating_mul(DAY_NS);
+    start..start.saturating_add(DAY_NS)
+}
 
 /// A Parquet file that is not in the store yet.
 #[derive(Debug)]

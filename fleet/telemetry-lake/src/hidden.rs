@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use telemetry_columns::{Source, Table};
 use telemetry_decode::KnownRegistry;
 
-use crate::catalog::{Catalog, take_sensitive};
+use crate::catalog::Catalog;
 
 /// The parameters of a session whose values the tables do not have.
 ///
@@ -34,7 +34,7 @@ impl Hidden {
                 continue;
             }
             let mut marked = registry.clone();
-            take_sensitive(&mut marked, known);
+            marked.take_sensitive(known);
             marked.mark_numbered();
             if has_labels {
                 marked.mark_interned();

@@ -1,6 +1,7 @@
 //! The rows of spans of a session.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use telemetry_columns::{Batch, Runs, Spans};
@@ -10,7 +11,7 @@ use telemetry_decode::{Event, KnownRegistry};
 use crate::carried;
 use crate::catalog;
 use crate::continued::Continued;
-use crate::files::{ConvertError, File, NewFile};
+use crate::files::{ConvertError, DAY_NS, File, NewFile, day_of};
 use crate::layout::Layout;
 use crate::missing::{Missing, Why};
 use crate::state::SessionState;
@@ -22,23 +23,24 @@ pub(crate) struct SpanFiles {
     continued: Continued,
     layout: Layout,
     host: Option<Arc<Runs>>,
-    day: i64,
-    /// The day of the last event of earlier batches.
-    last: i64,
+    /// The nanoseconds of the day of the latest event.
+    day: Range<i64>,
+    /// The time of the last event of earlier batches.
+    last_ns: i64,
     files: BTreeMap<i64, File>,
 }
 
 impl SpanFiles {
-    /// Goes on with the spans of the session's earlier batches. `day` is that of the last event so
-    /// far.
+    /// Goes on with the spans of the session's earlier batches. `last_ns` is the time of the last
+    /// event so far.
     pub(crate) fn new(
         (layout, host): (Layout, Option<Arc<Runs>>),
         continued: Continued,
         gaps: Vec<Gap>,
-        day: i64,
+        last_ns: i64,
     ) -> SpanFiles {
         let spans = Spans::new(&continued.without(gaps));
-        SpanFiles { spans, continued, layout, host, day, last: day, files: BTreeMap::new() }
+        SpanFiles { spans, continued, layout, host, day: day_of(last_ns), last_ns, files: BTreeMap::new() }
     }
 
     /// Goes on with what the batches before left to be paired.
@@ -49,10 +51,17 @@ impl SpanFiles {
         self.spans.carry_on(&std::mem::take(&mut state.spans), registries, carried::MAX_KEPT);
     }
 
-    /// Takes an event of a day.
-    pub(crate) fn push(&mut self, event: &Event<'_>, day: i64) -> Result<(), ConvertError> {
-        self.begin_day(day)?;
-        self.spans.push(event).map_or(Ok(()), |batch| self.write(batch))
+    /// Takes an event of a time, and whether it may begin or end spans.
+    #[inline]
+    pub(crate) fn push(&mut self, event: &Event<'_>, ns: i64, is_of_spans: bool) -> Result<(), ConvertError> {
+        if !self.day.contains(&ns) {
+            self.begin_day(ns)?;
+        }
+        // Most events are of no span.
+        match is_of_spans {
+            true => self.spans.push(event).map_or(Ok(()), |batch| self.write(batch)),
+            false => Ok(()),
+        }
     }
 
     /// Replaces the gaps, after more damage was found.
@@ -64,7 +73,9 @@ impl SpanFiles {
     /// later batches may pair.
     pub(crate) fn finish(mut self, state: &mut SessionState) -> Result<Vec<NewFile>, ConvertError> {
         // What is not paired yet may belong to the last day of earlier batches.
-        self.begin_day(self.day.max(self.last))?;
+        if self.last_ns >= self.day.end {
+            self.begin_day(self.last_ns)?;
+        }
         let may_go_on = |missing: &Missing| matches!(missing.why, Why::Open | Why::Hole);
         // A session that counts nothing may have more, too.
         if state.written == 0 || state.missing().iter().any(may_go_on) {
@@ -76,19 +87,19 @@ impl SpanFiles {
         self.files.into_iter().map(|(day, file)| file.finish(day)).collect()
     }
 
-    fn begin_day(&mut self, day: i64) -> Result<(), ConvertError> {
-        if day != self.day {
-            // All spans so far are of the day before.
-            while let Some(batch) = self.spans.take() {
-                self.write(batch)?;
-            }
-            self.day = day;
+    /// Makes the day of a time the latest.
+    #[cold]
+    fn begin_day(&mut self, ns: i64) -> Result<(), ConvertError> {
+        // All spans so far are of the day before.
+        while let Some(batch) = self.spans.take() {
+            self.write(batch)?;
         }
+        self.day = day_of(ns);
         Ok(())
     }
 
     fn write(&mut self, batch: Batch) -> Result<(), ConvertError> {
         let new = || File::new(catalog::of_spans(self.layout), self.host.clone());
-        self.files.entry(self.day).or_insert_with(new).push(batch, None, &[])
+        self.files.entry(self.day.start / DAY_NS).or_insert_with(new).push(batch, None, &[])
     }
 }

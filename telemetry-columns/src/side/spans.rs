@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use telemetry_decode::completeness::Gap;
-use telemetry_decode::{Event, EventBatch, KnownRegistry};
-use telemetry_report::spans::{Found, Gaps, Key, Pairing};
+use telemetry_decode::{Event, EventBatch, KnownRegistry, Registry};
+use telemetry_report::spans::{Found, Gaps, Key, Pairing, may_have_role};
 
 use crate::batch::table_batch::Batch;
 use crate::model::sides::SPANS;
@@ -53,6 +53,12 @@ impl Spans {
     /// before the first event.
     pub fn hide_sensitive(&mut self) {
         self.pairing.hides_sensitive = true;
+    }
+
+    /// Returns true if an event type, by its index in the registry, may begin or end spans. Other
+    /// events may be left out.
+    pub fn needs(registry: &Registry, event: usize) -> bool {
+        may_have_role(registry, event)
     }
 
     /// Replaces the gaps, after the first event after them was taken. That is when

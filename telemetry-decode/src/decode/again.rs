@@ -4,7 +4,7 @@ use telemetry_format::Header;
 
 use super::state::{StreamState, read_registry};
 use crate::registry::filter::Filter;
-use crate::registry::known_registry::{KnownRegistry, take_sensitive};
+use crate::registry::known_registry::KnownRegistry;
 
 impl StreamState {
     /// Takes the text of a registry that the stream had already. The fingerprint does not cover
@@ -21,7 +21,7 @@ impl StreamState {
         known.text = checksum;
         self.texts.forget(header);
         let mut stricter = known.recorded().clone();
-        if !take_sensitive(&mut stricter, &registry) {
+        if !stricter.take_sensitive(&registry) {
             return;
         }
         let (fingerprint, at, text) = (known.fingerprint, known.at, known.text);

@@ -9,7 +9,7 @@ use telemetry_schema::{Registry, parse_embedded};
 use super::name_lane::NameLane;
 use crate::bytes::compression::unpack;
 use crate::registry::filter::Filter;
-use crate::registry::known_registry::{KnownRegistry, take_sensitive};
+use crate::registry::known_registry::KnownRegistry;
 use crate::report::completeness::{MAX_LISTED, Reason};
 use crate::sessions::clock::Clock;
 use crate::sessions::facts::Facts;
@@ -326,7 +326,7 @@ impl StreamState {
                 self.texts.forget(header);
                 self.mark(&mut registry);
                 if let Some(index) = known {
-                    take_sensitive(&mut registry, self.registries[index].recorded());
+                    registry.take_sensitive(self.registries[index].recorded());
                 }
                 let text = crc32c::crc32c(&text);
                 let filter = self.hiding.filter(filter);

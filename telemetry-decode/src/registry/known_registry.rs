@@ -142,19 +142,6 @@ impl KnownRegistry {
     }
 }
 
-/// Takes the stricter mark of each parameter from another registry with the same fingerprint, which
-/// does not cover these marks. Returns true if one became stricter.
-pub(crate) fn take_sensitive(registry: &mut Registry, other: &Registry) -> bool {
-    let mut is_stricter = false;
-    for (event, other) in registry.events.iter_mut().zip(&other.events) {
-        for (param, other) in event.params.iter_mut().zip(&other.params) {
-            is_stricter |= other.sensitive > param.sensitive;
-            param.sensitive = param.sensitive.max(other.sensitive);
-        }
-    }
-    is_stricter
-}
-
 /// Returns a registry without the values of its sensitive parameters, which the plan then leaves
 /// out.
 fn hidden(plan: &mut Plan, registry: &Registry) -> Registry {

@@ -23,6 +23,6 @@ pub use gaps::Gaps;
 pub use nesting::Place;
 pub use pairing::{Pairing, Step};
 pub use paths::Paths;
-pub use roles::Def;
+pub use roles::{Def, may_have_role};
 pub use sampled::{Sampled, SampledShape, SampledSpan, is_sample, open_spans};
 pub use tally::{Long, SpanTally, Tally, Unmatched};

@@ -108,7 +108,7 @@ fn marked(registry: &Registry) -> Registry {
 }
 
 /// Returns false if an event has no role in any span of its registry.
-pub(super) fn may_have_role(registry: &Registry, event: usize) -> bool {
+pub fn may_have_role(registry: &Registry, event: usize) -> bool {
     registry.spans.iter().any(|span| span.begin == event || span.end == event)
         || registry.messages.iter().any(|message| message.begin == event || message.end == Some(event))
 }

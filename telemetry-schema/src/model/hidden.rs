@@ -40,6 +40,19 @@ impl Registry {
         (value.name == sensitive.shown()).then_some(sensitive)
     }
 
+    /// Takes the stricter mark of each parameter from another registry with the same fingerprint,
+    /// which does not cover these marks. Returns true if one became stricter.
+    pub fn take_sensitive(&mut self, other: &Registry) -> bool {
+        let mut is_stricter = false;
+        for (event, other) in self.events.iter_mut().zip(&other.events) {
+            for (param, other) in event.params.iter_mut().zip(&other.params) {
+                is_stricter |= other.sensitive > param.sensitive;
+                param.sensitive = param.sensitive.max(other.sensitive);
+            }
+        }
+        is_stricter
+    }
+
     /// Marks the parameters of events that tell strings of interned labels, as a stream needs in
     /// which a sensitive parameter stands for such strings.
     pub fn mark_interned(&mut self) {
