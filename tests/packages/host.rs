@@ -36,6 +36,8 @@ fn main() {
     threads.into_iter().for_each(|thread| thread.join().expect("a thread that ends"));
     match mode.as_deref() {
         Some("wait") => {
+            // The threads of both drains have started by now, and listen.
+            thread::sleep(std::time::Duration::from_millis(200));
             println!("done");
             loop {
                 thread::park();
