@@ -1,9 +1,10 @@
 //! A program with events that loads a shared library and uses it: `host LIBRARY ROUNDS`. A third
-//! argument makes it wait to be killed (`wait`), close the library (`close`), or repeatedly load,
-//! use and close it (`again`).
+//! argument makes it wait to be killed when both can be found (`wait`), close the library (`close`),
+//! or repeatedly load, use and close it (`again`).
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use telemetry::telemetry_event;
 
@@ -36,8 +37,14 @@ fn main() {
     threads.into_iter().for_each(|thread| thread.join().expect("a thread that ends"));
     match mode.as_deref() {
         Some("wait") => {
-            // The threads of both drains have started by now, and listen.
-            thread::sleep(std::time::Duration::from_millis(200));
+            // For each runtime, a socket and a link to the ring file.
+            let dir = std::env::var_os("TELEMETRY_SOCKET").expect("a directory of sockets");
+            let since = Instant::now();
+            while entries(&dir) < 4 {
+                let found = entries(&dir);
+                assert!(since.elapsed() < Duration::from_secs(30), "found {found} entries, expected 4");
+                thread::sleep(Duration::from_millis(2));
+            }
             println!("done");
             loop {
                 thread::park();
@@ -52,6 +59,12 @@ fn main() {
         }
         _ => {}
     }
+}
+
+/// The number of sockets and links. The name of a socket that does not listen yet begins with a dot.
+fn entries(dir: &OsStr) -> usize {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()
 }
 
 /// Loads, uses and closes the library right after its first event. The library's threads have not

@@ -10,7 +10,8 @@ use telemetry::telemetry_event;
 #[telemetry_event("work.toml")]
 mod work {}
 
-static LOCK: AtomicBool = AtomicBool::new(false);
+/// The thread that allocates; 0 if none does.
+static LOCK: AtomicUsize = AtomicUsize::new(0);
 static USED: AtomicUsize = AtomicUsize::new(0);
 static TELLS: AtomicBool = AtomicBool::new(true);
 static EMITTED: AtomicU64 = AtomicU64::new(0);
@@ -25,15 +26,29 @@ unsafe impl Sync for Memory {}
 
 static MEMORY: Memory = Memory(std::cell::UnsafeCell::new([0; SIZE]));
 
+thread_local! {
+    /// Its address tells threads apart.
+    static THREAD: u8 = const { 0 };
+}
+
+/// Waits for other threads. Aborts if this one allocates already.
+fn lock() {
+    let this = THREAD.with(|thread| std::ptr::from_ref(thread).addr());
+    while let Err(owner) = LOCK.compare_exchange(0, this, Ordering::Acquire, Ordering::Relaxed) {
+        if owner == this {
+            std::process::abort();
+        }
+        std::thread::yield_now();
+    }
+}
+
 /// Never frees. Aborts if it is called inside itself.
 fn allocate(size: usize) -> *mut c_void {
-    if LOCK.swap(true, Ordering::Acquire) {
-        std::process::abort();
-    }
+    lock();
     let size = (size + 31) & !15;
     let at = USED.fetch_add(size, Ordering::Relaxed);
     work::alloc!(at, at, size, 0);
-    LOCK.store(false, Ordering::Release);
+    LOCK.store(0, Ordering::Release);
     if TELLS.load(Ordering::Relaxed) {
         EMITTED.fetch_add(1, Ordering::Relaxed);
         work::tick!();
