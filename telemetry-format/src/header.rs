@@ -61,6 +61,10 @@ pub mod flags {
     /// A part without events, at the end of events that a shipper shed. The lane's part before it
     /// says where they begin.
     pub const SHED: u8 = 1 << 2;
+    /// A part without events, in place of a part of a kind that stays on its host. `excluded` and
+    /// `lost` are those of that part. All events of the lane before this part count as excluded,
+    /// except for those that the sink lost.
+    pub const WITHHELD: u8 = 1 << 3;
 }
 
 /// The state word of an open block in memory.

@@ -1,6 +1,7 @@
-//! A program with events that loads a shared library and uses it: `host LIBRARY ROUNDS`. A third
-//! argument makes it wait to be killed when both can be found (`wait`), close the library (`close`),
-//! or repeatedly load, use and close it (`again`).
+//! A program with events that loads a shared library and uses it: `host LIBRARY ROUNDS`.
+//!
+//! A third argument makes it close the library (`close`), or repeatedly load, use and close it
+//! (`again`). With `wait`, it waits to be killed once both can be found.
 
 use std::ffi::{CString, OsStr};
 use std::thread;
@@ -61,7 +62,8 @@ fn main() {
     }
 }
 
-/// The number of sockets and links. The name of a socket that does not listen yet begins with a dot.
+/// The number of sockets and links. The name of a socket that does not listen yet begins with a
+/// dot.
 fn entries(dir: &OsStr) -> usize {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()

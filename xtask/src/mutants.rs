@@ -61,8 +61,11 @@ const SUBJECTS: &[Subject] = &[
     },
 ];
 
-/// At least as many mutants of each package are tried, if it has as many.
+/// The number of mutants of each package that are tried, if it has as many.
 const SAMPLE: usize = 500;
+
+/// Chooses them.
+const SEED: u64 = 1;
 
 /// The share of mutants that tests have to notice.
 const GOAL: f64 = 0.9;
@@ -111,13 +114,16 @@ fn has_tool() -> Result<(), String> {
     }
 }
 
-/// Tries every n-th mutant of a package, so that all parts of it have their share. Goes on where
-/// the last run stopped, as long as the sources stay as they are.
+/// Tries a random sample of a package's mutants, the same one each time. Goes on where the last run
+/// stopped, as long as the sources stay as they are.
 fn sample(subject: &Subject) -> Result<(), String> {
-    let all = list(subject, &[])?.len();
-    let shard = format!("0/{}", (all / SAMPLE).max(1));
-    let chosen = ["--shard", &shard, "--sharding", "round-robin"];
-    let names = list(subject, &chosen)?;
+    let all = list(subject)?;
+    let mut names: Vec<&String> = all.iter().collect();
+    names.sort_by_key(|name| number(name));
+    names.truncate(SAMPLE);
+    let names: BTreeSet<&String> = names.into_iter().collect();
+    let chosen = names.iter().flat_map(|name| ["--re".to_owned(), format!("^{}$", literal(name))]);
+    let chosen: Vec<String> = chosen.collect();
     let folder = folder(subject.package)?;
     forget_other_sources(&folder, subject.package)?;
     let record = folder.join("record.txt");
@@ -127,22 +133,39 @@ fn sample(subject: &Subject) -> Result<(), String> {
     outcomes.retain(|name, _| names.contains(name));
     for (tests, words) in subject.rounds {
         let mut command = command(subject, &folder, tests);
-        command.arg("--iterate").args(chosen);
+        command.arg("--iterate").args(&chosen);
         let ended = wait(command.arg("--").args(*words), None);
         collect(&folder, &mut outcomes);
         write_record(&record, &outcomes)?;
         ended?;
     }
-    let (share, _) = tell(&format!("{}, {} of {all} mutants", subject.package, names.len()), &outcomes);
+    let (share, _) =
+        tell(&format!("{}, {} of {} mutants", subject.package, names.len(), all.len()), &outcomes);
     expect(share, GOAL)
 }
 
-fn list(subject: &Subject, chosen: &[&str]) -> Result<BTreeSet<String>, String> {
-    let mut command = base(subject);
-    command.arg("--list").args(chosen);
-    let listed = command.current_dir(root()).output();
+/// Returns the names of all mutants of a package.
+fn list(subject: &Subject) -> Result<BTreeSet<String>, String> {
+    let listed = base(subject).arg("--list").current_dir(root()).output();
     let listed = listed.map_err(|error| format!("cargo mutants --list: {error}"))?;
     Ok(String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect())
+}
+
+/// Returns a number that follows from the seed and a name (FNV-1a). The lowest are the sample.
+fn number(name: &str) -> u64 {
+    let seeded = name.bytes().chain(SEED.to_le_bytes());
+    seeded.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// Returns a regular expression that matches a name alone.
+fn literal(name: &str) -> String {
+    let escaped = |of: char| match r"\.+*?()|[]{}^$#&-~".contains(of) {
+        true => format!("\\{of}"),
+        false => of.to_string(),
+    };
+    name.chars().map(escaped).collect()
 }
 
 /// Removes what is known if the package or its tests were other ones then.
@@ -178,11 +201,13 @@ fn write_record(file: &Path, outcomes: &Outcomes) -> Result<(), String> {
     fs::write(file, lines).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Tries mutants of the lines that changed since a commit, in any order, for some time. The runtime
-/// is left out: what notices most of its mutants takes minutes.
+/// Tries mutants of the lines that changed since a commit, in any order, for some time, of which
+/// each package has an equal part. The runtime is left out: what notices most of its mutants takes
+/// minutes.
 fn changed(commit: &str, time: Option<Duration>) -> Result<(), String> {
     let began = Instant::now();
     let mut outcomes = Outcomes::new();
+    let mut changes = Vec::new();
     for subject in SUBJECTS.iter().filter(|of| of.package != "telemetry-runtime") {
         let diff =
             Command::new("git").args(["diff", commit, "--", subject.package]).current_dir(root()).output();
@@ -190,13 +215,16 @@ fn changed(commit: &str, time: Option<Duration>) -> Result<(), String> {
         if !diff.status.success() {
             return Err(format!("git diff {commit}: {}", String::from_utf8_lossy(&diff.stderr).trim()));
         }
-        let left = time.map(|time| time.saturating_sub(began.elapsed()));
-        if diff.stdout.is_empty() || left.is_some_and(|left| left.is_zero()) {
-            continue;
+        if !diff.stdout.is_empty() {
+            changes.push((subject, diff.stdout));
         }
+    }
+    for (at, (subject, diff)) in changes.iter().enumerate() {
+        let rest = (changes.len() - at) as u32;
+        let left = time.map(|time| time.saturating_sub(began.elapsed()) / rest);
         let folder = folder(&format!("changed-{}", subject.package))?;
         let file = folder.join("changes.diff");
-        fs::write(&file, &diff.stdout).map_err(|error| format!("{}: {error}", file.display()))?;
+        fs::write(&file, diff).map_err(|error| format!("{}: {error}", file.display()))?;
         let (tests, words) = subject.rounds[0];
         let mut command = command(subject, &folder, tests);
         command.args(["--baseline", "skip", "--timeout", "60", "--shuffle", "--in-diff"]).arg(&file);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import typing as _t
 
@@ -79,9 +80,10 @@ class Lake:
         if not versions or not versions[0].endswith(f"{0:020}.json"):
             raise ValueError(f"{name}: the log does not begin with version 0; use Spark with Delta's package")
         live: dict[str, None] = {}
-        texts = dict(self._spark.sparkContext.wholeTextFiles(",".join(versions)).collect())
-        for version in sorted(texts):
-            for line in texts[version].splitlines():
+        frame = self._spark.read.text(versions, wholetext=True).select("_metadata.file_path", "value")
+        # All are in one folder, so the order of their addresses is that of the versions.
+        for _, text in sorted(frame.collect()):
+            for line in text.splitlines():
                 action = json.loads(line)
                 if "remove" in action:
                     live.pop(action["remove"]["path"], None)
@@ -143,9 +145,16 @@ class Lake:
         return sorted(found)
 
     def _has_delta(self) -> bool:
-        return "DeltaSparkSessionExtension" in (self._spark.conf.get("spark.sql.extensions", "") or "")
+        # Databricks has Delta without the extension. Some of its compute does not show all settings.
+        if "DATABRICKS_RUNTIME_VERSION" in os.environ:
+            return True
+        settings = self._spark.conf
+        if settings.get("spark.databricks.clusterUsageTags.sparkVersion", ""):
+            return True
+        return "DeltaSparkSessionExtension" in (settings.get("spark.sql.extensions", "") or "")
 
     def _file_system(self, url: str) -> tuple[_t.Any, _t.Any]:
+        # Spark's own API lists no folders.
         path = self._spark._jvm.org.apache.hadoop.fs.Path(url)
         return path.getFileSystem(self._spark._jsc.hadoopConfiguration()), path
 

@@ -68,7 +68,8 @@ pub fn convert(
     let start_ticks = clock.map_or(0, |session| session.clock.start_ticks());
     let continued = Continued::of(&headers, state, start_ticks);
     let place = (parts.catalog.layout(), parts.host.clone());
-    let mut spans = SpanFiles::new(place, continued, events.gaps(), state.last_ns());
+    let times = (clock.map_or(0, |session| session.clock.start_wall() as i64), state.last_ns());
+    let mut spans = SpanFiles::new(place, continued, events.gaps(), times);
     let known: Vec<_> = events.registries().iter().chain(parts.catalog.registries()).collect();
     spans.carry_on(state, &known, !shows_sensitive);
     let mut damages = events.damages();
@@ -165,6 +166,7 @@ fn note(headers: &[Header], events: &Events<'_>, state: &mut SessionState) {
                 (lane.recorded, lane.recorded_ns) = (lane.recorded, lane.recorded_ns).max((end, end_ns));
                 let given = end.saturating_sub(header.excluded).saturating_sub(header.lost.sink);
                 lane.stated = lane.stated.map(|stated| stated.max(given));
+                lane.is_withheld |= header.flags & flags::WITHHELD != 0;
             }
             _ => {}
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use telemetry_columns::{Batch, Runs, Spans};
+use telemetry_columns::{Batch, Data, Runs, Spans};
 use telemetry_decode::completeness::Gap;
 use telemetry_decode::{Event, KnownRegistry};
 
@@ -23,6 +23,8 @@ pub(crate) struct SpanFiles {
     continued: Continued,
     layout: Layout,
     host: Option<Arc<Runs>>,
+    /// The start of the session.
+    started_ns: i64,
     /// The nanoseconds of the day of the latest event.
     day: Range<i64>,
     /// The time of the last event of earlier batches.
@@ -31,16 +33,18 @@ pub(crate) struct SpanFiles {
 }
 
 impl SpanFiles {
-    /// Goes on with the spans of the session's earlier batches. `last_ns` is the time of the last
-    /// event so far.
+    /// Goes on with the spans of the session's earlier batches. The times are those of its start
+    /// and of the last event so far.
     pub(crate) fn new(
         (layout, host): (Layout, Option<Arc<Runs>>),
         continued: Continued,
         gaps: Vec<Gap>,
-        last_ns: i64,
+        (started_ns, last_ns): (i64, i64),
     ) -> SpanFiles {
-        let spans = Spans::new(&continued.without(gaps));
-        SpanFiles { spans, continued, layout, host, day: day_of(last_ns), last_ns, files: BTreeMap::new() }
+        let mut spans = Spans::new(&continued.without(gaps));
+        spans.split_by(day_of(started_ns).start.saturating_sub(started_ns), DAY_NS);
+        let (day, files) = (day_of(last_ns), BTreeMap::new());
+        SpanFiles { spans, continued, layout, host, started_ns, day, last_ns, files }
     }
 
     /// Goes on with what the batches before left to be paired.
@@ -55,7 +59,7 @@ impl SpanFiles {
     #[inline]
     pub(crate) fn push(&mut self, event: &Event<'_>, ns: i64, is_of_spans: bool) -> Result<(), ConvertError> {
         if !self.day.contains(&ns) {
-            self.begin_day(ns)?;
+            self.day = day_of(ns);
         }
         // Most events are of no span.
         match is_of_spans {
@@ -74,7 +78,7 @@ impl SpanFiles {
     pub(crate) fn finish(mut self, state: &mut SessionState) -> Result<Vec<NewFile>, ConvertError> {
         // What is not paired yet may belong to the last day of earlier batches.
         if self.last_ns >= self.day.end {
-            self.begin_day(self.last_ns)?;
+            self.day = day_of(self.last_ns);
         }
         let may_go_on = |missing: &Missing| matches!(missing.why, Why::Open | Why::Hole);
         // A session that counts nothing may have more, too.
@@ -87,19 +91,13 @@ impl SpanFiles {
         self.files.into_iter().map(|(day, file)| file.finish(day)).collect()
     }
 
-    /// Makes the day of a time the latest.
-    #[cold]
-    fn begin_day(&mut self, ns: i64) -> Result<(), ConvertError> {
-        // All spans so far are of the day before.
-        while let Some(batch) = self.spans.take() {
-            self.write(batch)?;
-        }
-        self.day = day_of(ns);
-        Ok(())
-    }
-
+    /// Writes spans that ended on one day, or spans without an end.
     fn write(&mut self, batch: Batch) -> Result<(), ConvertError> {
+        let ends = batch.column("end_ns").filter(|ends| ends.has_value(0)).map(|ends| ends.data());
+        let end = if let Some(Data::I64(ends)) = ends { ends.first() } else { None };
+        let end = end.map(|ns| ns.saturating_add(self.started_ns));
+        let day = end.map_or(self.day.start, |end| day_of(end).start);
         let new = || File::new(catalog::of_spans(self.layout), self.host.clone());
-        self.files.entry(self.day.start / DAY_NS).or_insert_with(new).push(batch, None, &[])
+        self.files.entry(day / DAY_NS).or_insert_with(new).push(batch, None, &[])
     }
 }

@@ -85,6 +85,9 @@ pub struct LaneState {
     /// has not noted it.
     #[serde(default)]
     pub stated: Option<u64>,
+    /// True if a shipper withheld events. They count in sync blocks.
+    #[serde(default)]
+    pub is_withheld: bool,
     /// Losses.
     pub marks: Marks,
     /// Events that a shipper shed, as far as it told: ranges with other events between them. Some
@@ -121,6 +124,7 @@ impl SessionState {
             recorded: 0,
             recorded_ns: 0,
             stated: Some(0),
+            is_withheld: false,
             marks: Marks::default(),
             shed: Vec::new(),
             deleted: Vec::new(),
@@ -163,7 +167,11 @@ impl SessionState {
             |lane: &LaneState| lane.marks.total().lost.sink.saturating_add(lane.not_given().excluded);
         let given = |lane: &LaneState| {
             let given = lane.recorded.saturating_sub(not_given(lane));
-            lane.stated.map_or(given, |stated| given.min(stated))
+            match lane.stated {
+                Some(stated) if lane.is_withheld => stated,
+                Some(stated) => given.min(stated),
+                None => given,
+            }
         };
         let at_ends = self.written.saturating_sub(self.lanes.iter().map(given).sum());
         if at_ends > 0 {

@@ -25,6 +25,10 @@ pub struct Spans {
     waiting: VecDeque<Found>,
     gaps: Gaps,
     rows: Rows,
+    /// The begin of a period and its length, if a batch has only spans that ended in one.
+    periods: Option<(i64, i64)>,
+    /// The number of that of the rows so far. `None` if they have no end.
+    period: Option<i64>,
     /// Parts of spans whose registries are not known here.
     unknown: CarriedSpans,
 }
@@ -45,6 +49,8 @@ impl Spans {
             waiting: VecDeque::new(),
             gaps: Gaps::new(gaps),
             rows: Rows::of_side(&SPANS),
+            periods: None,
+            period: None,
             unknown: CarriedSpans::default(),
         }
     }
@@ -53,6 +59,13 @@ impl Spans {
     /// before the first event.
     pub fn hide_sensitive(&mut self) {
         self.pairing.hides_sensitive = true;
+    }
+
+    /// Gives each batch only spans that ended in one period, such as a day, or only spans without
+    /// an end. A period begins at `from_ns`, in nanoseconds since the session's start, and has
+    /// `len_ns` nanoseconds. Others are before and after it.
+    pub fn split_by(&mut self, from_ns: i64, len_ns: i64) {
+        self.periods = Some((from_ns, len_ns.max(1)));
     }
 
     /// Returns true if an event type, by its index in the registry, may begin or end spans. Other
@@ -89,8 +102,8 @@ impl Spans {
 
     /// Takes an event. Returns a batch if one is complete.
     ///
-    /// The rows of its spans are made when the next events come: damage before this event may
-    /// become known with it.
+    /// The rows of its spans are made with the next call: damage before this event may become known
+    /// with it.
     pub fn push(&mut self, event: &Event<'_>) -> Option<Batch> {
         let batch = self.add();
         self.pairing.take(event, &mut self.found);
@@ -123,6 +136,15 @@ impl Spans {
     /// Makes rows of pairs, until a batch is complete.
     fn add(&mut self) -> Option<Batch> {
         while let Some(found) = self.waiting.pop_front() {
+            let period = self.periods.zip(found.end());
+            let period = period.map(|((from, len), end)| end.ns.saturating_sub(from).div_euclid(len));
+            if period != self.period
+                && let Some(batch) = self.rows.finish()
+            {
+                self.waiting.push_front(found);
+                return Some(batch);
+            }
+            self.period = period;
             let batch = add(&mut self.rows, &self.pairing, &self.gaps, &found);
             if batch.is_some() {
                 return batch;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use telemetry_format::{Header, Loss};
+use telemetry_format::{Header, Loss, flags};
 
 use crate::lanes::coverage::Coverage;
 use crate::lanes::losses::{HeaderSums, Losses, Step};
@@ -45,6 +45,8 @@ pub(crate) struct Lane {
     pub(crate) recorded: (u64, u64),
     /// The most events that one header tells were given to its stream.
     pub(crate) stated: u64,
+    /// True if events were withheld after the stream was written. They count in sync blocks.
+    pub(crate) is_withheld: bool,
 }
 
 /// The end of a part whose block continues.
@@ -103,6 +105,7 @@ impl Lane {
             losses: Losses::default(),
             recorded: (0, 0),
             stated: 0,
+            is_withheld: false,
         }
     }
 
@@ -132,6 +135,7 @@ impl Lane {
         self.recorded = self.recorded.max((end, header.end_ticks));
         let given = end.saturating_sub(header.excluded).saturating_sub(header.lost.sink);
         self.stated = self.stated.max(given);
+        self.is_withheld |= header.flags & flags::WITHHELD != 0;
     }
 
     /// Notes the sums in a header as those before the lane's event of this number.
@@ -142,6 +146,9 @@ impl Lane {
     /// Returns the number of events that were given to the stream, as far as the lane's headers
     /// tell. Another stream of the session may have events that this one was not given.
     pub(crate) fn given(&self) -> u64 {
+        if self.is_withheld {
+            return self.stated;
+        }
         let excluded: u64 = self.excluded(&self.noted).iter().map(|(_, events)| events).sum();
         let given = self.recorded.0.saturating_sub(self.losses.total().lost.sink).saturating_sub(excluded);
         given.max(self.noted.len()).min(self.stated)

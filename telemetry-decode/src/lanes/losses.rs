@@ -3,7 +3,7 @@
 //!
 //! This is the only place with these rules: readers, `listen` and the lake use it.
 
-use telemetry_format::{Header, Loss};
+use telemetry_format::{Header, Loss, flags};
 
 use crate::lanes::few::Few;
 
@@ -133,9 +133,14 @@ impl<T: Ord + Copy> Losses<T> {
 }
 
 impl HeaderSums {
-    /// Returns the sums that a header states.
+    /// Returns the sums that a header states. Events that were withheld after the stream was
+    /// written ([`flags::WITHHELD`]) are excluded.
     pub fn of(header: &Header) -> HeaderSums {
-        HeaderSums { lost: header.lost, excluded: header.excluded }
+        let withheld = match header.flags & flags::WITHHELD {
+            0 => 0,
+            _ => header.before.saturating_sub(header.lost.sink),
+        };
+        HeaderSums { lost: header.lost, excluded: header.excluded.max(withheld) }
     }
 
     /// Returns the number of recorded events that the stream was not given.

@@ -36,6 +36,9 @@ pub struct Position {
     /// store it.
     #[cfg_attr(feature = "serde", serde(default))]
     stated: Option<u64>,
+    /// True if events were withheld after the stream was written.
+    #[cfg_attr(feature = "serde", serde(default))]
+    is_withheld: bool,
 }
 
 /// The sums in a header: lost because the pool was full, reentrant, lost by sinks; truncated;
@@ -55,7 +58,17 @@ impl Position {
     /// number them. A stream made from it numbers them in the order of the lane.
     pub fn of_log(session: u64, thread: u32, registry: u64, kind: u8, events: u64) -> Position {
         let (runs, recorded) = (vec![(0..events, 0, u64::MAX)], (events, u64::MAX));
-        Position { session, thread, registry, kind, runs, sums: Vec::new(), recorded, stated: None }
+        Position {
+            session,
+            thread,
+            registry,
+            kind,
+            runs,
+            sums: Vec::new(),
+            recorded,
+            stated: None,
+            is_withheld: false,
+        }
     }
 
     /// Returns the events that this reader or the other one read.
@@ -92,6 +105,7 @@ impl Position {
             sums: lane.losses.all().flat_map(entries).collect(),
             recorded: lane.recorded,
             stated: Some(lane.stated),
+            is_withheld: lane.is_withheld,
         }
     }
 
@@ -112,6 +126,7 @@ impl Position {
         lane.earlier = lane.covered.len();
         lane.recorded = lane.recorded.max(self.recorded);
         lane.stated = lane.stated.max(self.stated.unwrap_or(self.recorded.0));
+        lane.is_withheld |= self.is_withheld;
     }
 }
 

@@ -149,8 +149,10 @@ impl Writing<'_> {
         self.done.left_out += u64::from(events);
         let before = header.before.saturating_add(header.events.into());
         let (seq, base_ticks) = (header.seq.wrapping_add(1), header.end_ticks);
+        // What a shipper says of events that it left out stays so.
+        let flags = header.flags & (flags::SHED | flags::WITHHELD);
         self.write(
-            Header { events: 0, before, seq, base_ticks, offset: 0, flags: 0, ..header.clone() },
+            Header { events: 0, before, seq, base_ticks, offset: 0, flags, ..header.clone() },
             &[],
             codec::NONE,
         )

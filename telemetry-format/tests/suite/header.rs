@@ -150,5 +150,5 @@ fn the_checksum_is_crc_32c() {
 fn numbers_of_the_format_stay() {
     use telemetry_format::{MAX_PAYLOAD, flags};
     assert_eq!(MAX_PAYLOAD, 16_777_216);
-    assert_eq!([flags::LAST, flags::END, flags::SHED], [1, 2, 4]);
+    assert_eq!([flags::LAST, flags::END, flags::SHED, flags::WITHHELD], [1, 2, 4, 8]);
 }

@@ -50,6 +50,14 @@ pub enum Found {
 }
 
 impl Found {
+    /// Returns the end, if there is one.
+    pub fn end(&self) -> Option<&End> {
+        match self {
+            Found::Whole { end, .. } | Found::NoBegin(_, end) => Some(end),
+            Found::Begun(..) | Found::NoEnd(..) | Found::Dropped(..) => None,
+        }
+    }
+
     /// Returns the index into [`super::Pairing::defs`].
     pub(super) fn def(&self) -> usize {
         match self {

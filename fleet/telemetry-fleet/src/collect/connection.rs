@@ -41,13 +41,15 @@ enum End {
 
 impl Known {
     /// Tells the host why it is not served.
-    pub(crate) async fn dismiss(mut self, is_passing: bool, why: &str) {
+    pub(crate) async fn dismiss(self, is_passing: bool, why: &str) {
         let bye = Message::Bye(Bye { is_passing, text: why.to_owned() });
+        let (mut read, mut write) = tokio::io::split(self.stream);
         let told = async {
-            self.stream.write_all(&bye.frame()).await?;
-            self.stream.shutdown().await
+            write.write_all(&bye.frame()).await?;
+            write.shutdown().await
         };
         let _ = tokio::time::timeout(ANSWER, told).await;
+        drain(&mut read).await;
     }
 
     /// Takes segments to the end of the connection.

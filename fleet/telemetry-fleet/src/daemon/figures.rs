@@ -1,9 +1,11 @@
 //! What a shipper has done, for its page of metrics.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::log;
 use crate::metrics::{Page, one};
 use crate::wire::Status;
 
@@ -26,6 +28,12 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
+    /// Writes an error to the log, and counts it, also if the log leaves it out.
+    pub(crate) fn error(&self, text: impl Display) {
+        self.errors.fetch_add(1, Ordering::Relaxed);
+        log::line(text);
+    }
+
     /// Returns the page of metrics. `refused` is the directory of refused segments.
     pub(crate) fn page(&self, status: Status, refused: &Path) -> Page {
         let mut page = Page::default();
@@ -47,7 +55,7 @@ impl Figures {
         page.counter("ship_bytes_total", "Bytes of segments that were sent.", get(&self.sent_bytes));
         page.counter(
             "ship_errors_total",
-            "Segments that could not be sent, and are tried again.",
+            "Failed sends, and errors of the spool, watched files and programs that connect.",
             get(&self.errors),
         );
         page.counter(

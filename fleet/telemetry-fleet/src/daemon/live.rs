@@ -64,9 +64,10 @@ impl Live {
 
     /// Reads a program on a new thread.
     pub(crate) fn accept(self: &Arc<Self>, connection: impl Connection + 'static, peer: String) {
-        let connections = &self.queue.figures.connections;
+        let figures = &self.queue.figures;
+        let connections = &figures.connections;
         if connections.load(Ordering::Relaxed) >= MAX_PROGRAMS {
-            return log::line(format_args!("{peer}: refused, beyond {MAX_PROGRAMS} programs at a time"));
+            return figures.error(format_args!("{peer}: refused, beyond {MAX_PROGRAMS} programs at a time"));
         }
         connections.fetch_add(1, Ordering::Relaxed);
         let own = self.clone();
@@ -77,7 +78,7 @@ impl Live {
         });
         if let Err(error) = spawned {
             connections.fetch_sub(1, Ordering::Relaxed);
-            log::line(format_args!("a program is refused: cannot start a thread: {error}"));
+            figures.error(format_args!("a program is refused: cannot start a thread: {error}"));
         }
     }
 
@@ -168,7 +169,9 @@ impl Live {
                 Err(error) => error,
             };
             if !std::mem::replace(&mut is_told, true) {
-                log::line(format_args!("warning: the spool: {error}; nothing is read until it has space"));
+                self.queue
+                    .figures
+                    .error(format_args!("warning: the spool: {error}; nothing is read until it has space"));
             }
             if self.is_stopping() {
                 return None;
@@ -242,5 +245,25 @@ impl<C: Connection> Read for UntilStop<'_, C> {
                 read => return read,
             }
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::spool::Spool;
+
+    #[test]
+    fn a_program_that_is_refused_counts_as_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let spool = Spool::open(dir.path()).unwrap();
+        let queue = Queue::new(spool, "h7".parse().unwrap(), u64::MAX, u64::MAX, Arc::default()).unwrap();
+        let live = Arc::new(Live::new(Arc::new(queue), u64::MAX, FORGET));
+        let figures = &live.queue.figures;
+        figures.connections.store(MAX_PROGRAMS, Ordering::Relaxed);
+        let (connection, mut program) = UnixStream::pair().unwrap();
+        live.accept(connection, "unix:socket".to_owned());
+        assert_eq!(figures.errors.load(Ordering::Relaxed), 1);
+        assert_eq!(program.read(&mut [0]).unwrap(), 0, "it is still connected");
     }
 }

@@ -168,7 +168,8 @@ impl Queue {
                 }
                 Ok(None) => self.put_back(key, Entry { is_kept: true, ..entry }),
                 Err(error) => {
-                    log::line(format_args!("warning: the spool is full, and nothing can be shed: {error}"));
+                    self.figures
+                        .error(format_args!("warning: the spool is full, and nothing can be shed: {error}"));
                     return self.put_back(key, entry);
                 }
             }
@@ -291,32 +292,54 @@ fn key(priority: u8, name: &SegmentName) -> Key {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use telemetry_decode::blocks::{Blocks, Piece};
     use telemetry_testing::made::{Plan, make, registry};
 
     use super::*;
     use crate::segment::Cutter;
 
+    fn queue(dir: &Path) -> Queue {
+        let spool = Spool::open(dir).unwrap();
+        Queue::new(spool, "h7".parse().unwrap(), u64::MAX, u64::MAX, Arc::default()).unwrap()
+    }
+
+    /// Returns the same segment each time.
+    fn cut(queue: &Queue) -> Segment {
+        let stream = make(&registry(), &Plan::default()).stream;
+        let mut cutter = Cutter::new(queue.spool.open_dir(), queue.host.clone(), u64::MAX);
+        let mut blocks = Blocks::from_slice(&stream);
+        while let Some(Piece::Block(block)) = blocks.next().unwrap() {
+            assert_eq!(cutter.push(&block).unwrap(), []);
+        }
+        cutter.finish().unwrap().remove(0)
+    }
+
+    #[test]
+    fn what_cannot_be_shed_counts_as_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let queue = queue(dir.path());
+        queue.add(&cut(&queue)).unwrap();
+        // Its file is gone, so it cannot be read.
+        let path = queue.state().waiting.values().next().unwrap().path.clone();
+        std::fs::remove_file(path).unwrap();
+        queue.set_limit(0);
+        queue.make_space();
+        let figures = &queue.figures;
+        let counted = [&figures.errors, &figures.shed_segments].map(|figure| figure.load(Ordering::Relaxed));
+        assert_eq!(counted, [1, 0]);
+    }
+
     /// A file that is cut again gives a segment that is being shed.
     #[test]
     fn a_segment_that_is_shed_may_come_again() {
         let dir = tempfile::tempdir().unwrap();
-        let host: Host = "h7".parse().unwrap();
-        let spool = Spool::open(dir.path()).unwrap();
-        let queue = Queue::new(spool, host.clone(), u64::MAX, u64::MAX, Arc::default()).unwrap();
-        let stream = make(&registry(), &Plan::default()).stream;
-        let cut = || {
-            let mut cutter = Cutter::new(queue.spool.open_dir(), host.clone(), u64::MAX);
-            let mut blocks = Blocks::from_slice(&stream);
-            while let Some(Piece::Block(block)) = blocks.next().unwrap() {
-                assert_eq!(cutter.push(&block).unwrap(), []);
-            }
-            cutter.finish().unwrap().remove(0)
-        };
-        queue.add(&cut()).unwrap();
+        let queue = queue(dir.path());
+        queue.add(&cut(&queue)).unwrap();
         queue.set_limit(0);
         let (key, entry) = queue.take_least().unwrap();
-        queue.add(&cut()).unwrap();
+        queue.add(&cut(&queue)).unwrap();
         assert!(queue.shed(&key.2, &entry).unwrap().is_some());
         queue.state().sending.remove(&key.2);
         let state = queue.state();

@@ -117,7 +117,7 @@ fn done(queue: &Queue, next: Next, put: Result<Put, StoreError>) -> Result<(), S
         }
     };
     if let Err(error) = removed {
-        log::line(format_args!("warning: {}: {error}", next.path.display()));
+        figures.error(format_args!("warning: {}: {error}", next.path.display()));
     }
     queue.gone(&next);
     Ok(())

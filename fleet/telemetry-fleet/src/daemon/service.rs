@@ -188,7 +188,7 @@ impl Service {
 
 /// Takes closed files.
 fn take_files(live: &Live, settings: &Mutex<Settings>) {
-    let mut watch = Watch::default();
+    let mut watch = Watch::new(live.queue.figures.clone());
     while !live.is_stopping() {
         let (dirs, max_len) = {
             let settings = settings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -255,7 +255,7 @@ fn accept_all<C: Connection + 'static>(
             Ok((connection, peer)) => live.accept(connection, peer),
             Err(error) => {
                 if error.kind() != io::ErrorKind::WouldBlock {
-                    log::line(format_args!("cannot accept a program: {error}"));
+                    live.queue.figures.error(format_args!("cannot accept a program: {error}"));
                 }
                 // A connection may wait this long.
                 std::thread::sleep(Duration::from_millis(20));

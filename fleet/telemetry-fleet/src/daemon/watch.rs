@@ -4,11 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
 use telemetry_decode::blocks::{Blocks, Piece};
 
+use crate::daemon::figures::Figures;
 use crate::daemon::live::{Live, TICK};
 use crate::failpoint::failpoint;
 use crate::log;
@@ -33,9 +35,9 @@ impl From<NotTaken> for io::Error {
 }
 
 /// The directories that are watched.
-#[derive(Default)]
 pub(crate) struct Watch {
-    /// Files that cannot be read, which are reported once.
+    figures: Arc<Figures>,
+    /// Files and directories that cannot be read or removed. Each is reported once, until it can.
     reported: HashSet<PathBuf>,
     /// Files with the time of their last change, and since when they have it.
     seen: HashMap<PathBuf, (SystemTime, Instant)>,
@@ -44,12 +46,19 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    pub(crate) fn new(figures: Arc<Figures>) -> Watch {
+        Watch { figures, reported: HashSet::new(), seen: HashMap::new(), left: HashMap::new() }
+    }
+
     /// Takes all closed files of the directories.
     pub(crate) fn pass(&mut self, dirs: &[PathBuf], live: &Live, max_len: u64) {
         let mut files = Vec::new();
         for dir in dirs {
             match streams(dir) {
-                Ok(found) => files.extend(found),
+                Ok(found) => {
+                    self.reported.remove(dir);
+                    files.extend(found);
+                }
                 Err(error) => self.report(dir, &error),
             }
         }
@@ -117,7 +126,7 @@ impl Watch {
 
     fn report(&mut self, path: &Path, error: &io::Error) {
         if self.reported.insert(path.to_owned()) {
-            log::line(format_args!("warning: {}: {error}; tried again", path.display()));
+            self.figures.error(format_args!("warning: {}: {error}; tried again", path.display()));
         }
     }
 }

@@ -85,7 +85,12 @@ fn add(runs: &mut Vec<Run>, header: Header) {
         Some(run) if run.end == run.first.before && header.before == end && end == run.end => {
             *run = Run { first: header.clone(), last: header, end };
         }
-        Some(run) if header.before <= run.end => (run.last, run.end) = (header, end.max(run.end)),
+        Some(run) if header.before <= run.end => {
+            // Not a part that comes again.
+            if end >= run.end {
+                (run.last, run.end) = (header, end);
+            }
+        }
         _ => runs.push(Run { first: header.clone(), last: header, end }),
     }
 }
@@ -96,7 +101,7 @@ impl Run {
         let empty = |header: &Header, before, offset, flags| Header {
             before,
             offset,
-            flags,
+            flags: flags | header.flags & flags::WITHHELD,
             header_len: HEADER_LEN as u16,
             codec: 0,
             events: 0,

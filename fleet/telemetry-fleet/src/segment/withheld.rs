@@ -125,14 +125,7 @@ impl Withheld {
             _ if self.scrubbed.is_scrubbed() => return Leaving::whole(block),
             // What its registry would say is not known: it is damaged. So these events are missing.
             BlockType::Events if !self.kinds.contains_key(&header.registry) => without_events(header),
-            BlockType::Events if self.withholds(header, is_label) => excluded(header),
-            // Its count is that of all events. A count of 0 says nothing.
-            BlockType::Sync if header.before > 0 && self.is_any() => {
-                let mut bytes = block.bytes.to_vec();
-                let header = Header { before: 0, header_len: HEADER_LEN as u16, ..header.clone() };
-                bytes.splice(..usize::from(block.header.header_len), header.encode(crc32c::crc32c));
-                return Leaving { header, bytes: bytes.into(), is_withheld: false };
-            }
+            BlockType::Events if self.withholds(header, is_label) => withheld(header),
             _ => return Leaving::whole(block),
         };
         let bytes = header.encode(crc32c::crc32c).to_vec().into();
@@ -172,12 +165,10 @@ pub(crate) fn marks_sensitive(segment: &Path) -> io::Result<bool> {
     Ok(withheld.is_any())
 }
 
-/// Returns the header of a part without events that states those of a part, and all before it, as
-/// excluded. It follows from the part alone, so a stream that is cut again gives the same.
-fn excluded(header: &Header) -> Header {
-    let part = without_events(header);
-    let excluded = part.before.saturating_sub(part.lost.sink).max(part.excluded);
-    Header { excluded, ..part }
+/// Returns the header of a part without events in place of a part that stays. It follows from the
+/// part alone, so a stream that is cut again gives the same.
+fn withheld(header: &Header) -> Header {
+    Header { flags: flags::WITHHELD, ..without_events(header) }
 }
 
 /// Returns the header of a part without events after those of a part.
@@ -198,6 +189,7 @@ fn without_events(header: &Header) -> Header {
 
 #[cfg(test)]
 mod tests {
+    use telemetry_decode::accounts::HeaderSums;
     use telemetry_format::{Loss, codec};
 
     use super::*;
@@ -230,10 +222,11 @@ mod tests {
             (part(100, 10, 500, 600), (110, 600)),
             (part(u64::MAX, 10, 0, 0), (u64::MAX, u64::MAX)),
         ] {
-            let found = excluded(&header);
-            assert_eq!((found.before, found.excluded), wanted);
+            let found = withheld(&header);
+            assert_eq!((found.before, HeaderSums::of(&found).excluded), wanted);
+            assert_eq!(found.excluded, header.excluded, "that of the program");
             assert_eq!((found.lost, found.offset, found.block_len()), (header.lost, 100, HEADER_LEN as u64));
-            assert_eq!(excluded(&found), found, "the same again");
+            assert_eq!(withheld(&found), found, "the same again");
         }
     }
 

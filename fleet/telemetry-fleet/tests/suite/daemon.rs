@@ -258,6 +258,7 @@ fn a_file_that_stays_does_not_hinder_others() {
         drop(write_closed(&path, &std::fs::read(file).unwrap()));
         wait::until("the file is removed", || !path.exists());
     }
+    assert_eq!(daemon.metric("telemetry_ship_errors_total "), 1, "once, and not for each try");
     let log = daemon.stop();
     let said: Vec<_> = log.iter().filter(|line| line.contains("a.tel: ")).collect();
     assert_eq!(said.len(), 2, "its damage, and that it stays, once each: {said:?}");
@@ -377,6 +378,7 @@ fn a_full_disk_of_the_spool_loses_nothing() {
     let sent = streams.concat();
     let program = std::thread::spawn(move || TcpStream::connect(address).unwrap().write_all(&sent).unwrap());
     daemon.log.wait_for("No space left on device (os error 28); nothing is read until it has space");
+    assert!(daemon.metric("telemetry_ship_errors_total ") > 0);
     disk.grow("64m");
     program.join().unwrap();
     daemon.wait_for_bytes(&[&streams[0], &streams[1]]);

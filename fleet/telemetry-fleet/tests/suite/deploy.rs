@@ -122,6 +122,19 @@ fn the_units_make_the_directories_of_the_options() {
     assert!(guide.contains(&admin) && guide.contains(&install), "{admin}, {install}");
 }
 
+/// Keys of a store come from the environment alone.
+#[test]
+fn the_units_take_keys_from_files() {
+    let guide = read("../../docs/fleet.md");
+    for (name, file) in [(SHIP, "/etc/telemetry/ship.env"), (COLLECT, "/etc/telemetry/collect.env")] {
+        let unit = read(name);
+        // With the `-`, the service starts without the file, too: a shipper may send to a
+        // collector.
+        assert_eq!(values(&unit, "EnvironmentFile"), [format!("-{file}")], "{name}");
+        assert!(guide.contains(&format!("| `{file}` |")), "{file}");
+    }
+}
+
 /// Sockets of programs are in `/tmp`, and answer their own user and root.
 #[test]
 fn remote_control_reaches_programs() {

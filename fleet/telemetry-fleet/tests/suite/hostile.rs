@@ -1,8 +1,9 @@
 //! Peers that a collector must not trust.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
@@ -10,30 +11,37 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use telemetry_fleet::wire::{Bye, Done, Hello, Kind, Message, Outcome, Segment, Version, header};
 use telemetry_format::{BlockType, Header};
+use telemetry_testing::wait;
 
-use crate::collect::{Collector, Fleet};
+use crate::authority::Validity;
+use crate::collect::{Collector, Fleet, with};
 #[cfg(target_os = "linux")]
 use crate::disk::SmallDisk;
+use crate::ship::said;
+
+/// The TLS of the host `h7`.
+fn client(fleet: &Fleet) -> ClientConnection {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(&fleet.authority.file).unwrap()).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_client_auth_cert(
+            vec![CertificateDer::from_pem_file(&fleet.client.0).unwrap()],
+            PrivateKeyDer::from_pem_file(&fleet.client.1).unwrap(),
+        )
+        .unwrap();
+    let name = ServerName::try_from(fleet.address.clone()).unwrap();
+    ClientConnection::new(Arc::new(config), name).unwrap()
+}
 
 /// A connection of the host `h7` that sends what it likes.
 pub(crate) struct Peer(StreamOwned<ClientConnection, TcpStream>);
 
 impl Peer {
     pub(crate) fn connect(fleet: &Fleet, port: u16) -> Peer {
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_file(&fleet.authority.file).unwrap()).unwrap();
-        let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_client_auth_cert(
-                vec![CertificateDer::from_pem_file(&fleet.client.0).unwrap()],
-                PrivateKeyDer::from_pem_file(&fleet.client.1).unwrap(),
-            )
-            .unwrap();
-        let name = ServerName::try_from(fleet.address.clone()).unwrap();
-        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
-        Peer(StreamOwned::new(connection, TcpStream::connect((&*fleet.address, port)).unwrap()))
+        Peer(StreamOwned::new(client(fleet), TcpStream::connect((&*fleet.address, port)).unwrap()))
     }
 
     pub(crate) fn greet(fleet: &Fleet, port: u16) -> Peer {
@@ -58,16 +66,20 @@ impl Peer {
         found
     }
 
-    /// Returns the next message, or `None` at the end.
+    /// Returns the next message that is no sign of life, or `None` at the end.
     pub(crate) fn answer(&mut self) -> Option<Message> {
-        let mut head = [0; 8];
-        self.0.read_exact(&mut head).ok()?;
-        let mut payload = vec![0; u32::from_le_bytes(head[4..].try_into().unwrap()) as usize];
-        self.0.read_exact(&mut payload).ok()?;
-        let kinds =
-            [Kind::Hello, Kind::Welcome, Kind::Segment, Kind::Data, Kind::Done, Kind::Alive, Kind::Bye];
-        let kind = kinds.into_iter().find(|kind| *kind as u8 == head[0]).unwrap();
-        Some(Message::parse(kind, &payload).unwrap())
+        loop {
+            let mut head = [0; 8];
+            self.0.read_exact(&mut head).ok()?;
+            let mut payload = vec![0; u32::from_le_bytes(head[4..].try_into().unwrap()) as usize];
+            self.0.read_exact(&mut payload).ok()?;
+            let kinds =
+                [Kind::Hello, Kind::Welcome, Kind::Segment, Kind::Data, Kind::Done, Kind::Alive, Kind::Bye];
+            let kind = kinds.into_iter().find(|kind| *kind as u8 == head[0]).unwrap();
+            if kind != Kind::Alive {
+                return Some(Message::parse(kind, &payload).unwrap());
+            }
+        }
     }
 
     /// Sends a segment whole.
@@ -78,6 +90,22 @@ impl Peer {
             self.send(&header(Kind::Data, part.len()));
             self.send(part);
         }
+    }
+
+    /// Sends a segment, and says whether it is stored. Then it is removed from the store.
+    fn is_served(&mut self, fleet: &Fleet) -> bool {
+        self.segment(NAME, &block(|_| {}));
+        let answer = self.answer();
+        let is_stored = matches!(answer, Some(Message::Done(Done { outcome: Outcome::Stored, .. })));
+        if is_stored {
+            std::fs::remove_file(fleet.host.path("store").join(NAME)).unwrap();
+        }
+        is_stored
+    }
+
+    /// Checks that it is served.
+    pub(crate) fn check(&mut self, fleet: &Fleet) {
+        assert!(self.is_served(fleet), "a segment is not stored");
     }
 }
 
@@ -159,9 +187,7 @@ fn what_is_no_segment_is_refused() {
         };
         assert!(text.contains(why), "{text} does not contain {why}");
         // The connection goes on.
-        peer.segment(NAME, &block(|_| {}));
-        assert!(matches!(peer.answer(), Some(Message::Done(Done { outcome: Outcome::Stored, .. }))));
-        std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
+        peer.check(&fleet);
     }
     check_memory(&collector, 1);
     check_others(&fleet, collector, &reasons);
@@ -281,6 +307,96 @@ fn idle_and_slow_connections_do_not_hinder_others() {
     check_memory(&collector, 1);
     fleet.check(&collector);
     drop(idle);
+}
+
+/// Sends bytes one by one until the collector has ended the connection.
+fn drip(socket: &TcpStream, bytes: &[u8], mut send: impl FnMut(&[u8])) {
+    socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    for byte in bytes {
+        send(&[*byte]);
+        match socket.peek(&mut [0]) {
+            Ok(0) => return,
+            Ok(_) => panic!("the collector answers"),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(_) => return,
+        }
+    }
+    panic!("the collector takes {} bytes, one by one", bytes.len());
+}
+
+/// Each byte comes in time, but not all of them do.
+#[test]
+fn what_comes_byte_by_byte_is_ended() {
+    let fleet = Fleet::new();
+    let mut arguments = fleet.arguments();
+    arguments.push("--hello-timeout=2".to_owned());
+    let collector = Collector::start(&arguments);
+    let mut beside = Peer::greet(&fleet, collector.port);
+    // One never comes to the end of its first message of TLS, and the other to that of its Hello.
+    let mut first = Vec::new();
+    client(&fleet).write_tls(&mut first).unwrap();
+    let socket = TcpStream::connect((&*fleet.address, collector.port)).unwrap();
+    let mut peer = Peer::connect(&fleet, collector.port);
+    // The handshake.
+    peer.send(&[]);
+    let of_peer = peer.0.sock.try_clone().unwrap();
+    let addresses = [&socket, &of_peer].map(|socket| socket.local_addr().unwrap());
+    let (versions, host) = ((Version::OLDEST, Version::NEWEST), "h7".to_owned());
+    let hello = Message::Hello(Hello { versions, host, token: "t".repeat(500) }).frame();
+    let dripping = [
+        thread::spawn(move || drip(&socket, &first, |byte| drop((&socket).write_all(byte)))),
+        thread::spawn(move || drip(&of_peer, &hello, |byte| peer.send(byte))),
+    ];
+    fleet.check(&collector);
+    loop {
+        beside.check(&fleet);
+        if dripping.iter().all(thread::JoinHandle::is_finished) {
+            break;
+        }
+    }
+    dripping.into_iter().for_each(|dripping| dripping.join().unwrap());
+    for address in addresses {
+        collector.wait_for(&format!("{address}: refused: it did not say who it is in time"));
+    }
+}
+
+/// Known hosts have places, too. Those that have one keep it, and others get one that is free
+/// again.
+#[test]
+fn connections_beyond_the_limits_are_refused() {
+    for (option, most, why) in [
+        ("--max-connections=100", 8, "this host has 8 connections already"),
+        ("--max-connections=1", 1, "the collector has 1 connections, its most"),
+    ] {
+        let fleet = Fleet::new();
+        let mut arguments = fleet.arguments();
+        arguments.push(option.to_owned());
+        let collector = Collector::start(&arguments);
+        let mut peers = Vec::new();
+        for _ in 0..most {
+            let mut peer = Peer::greet(&fleet, collector.port);
+            // Who is served has its place.
+            peer.check(&fleet);
+            peers.push(peer);
+        }
+        let mut beyond = Peer::greet(&fleet, collector.port);
+        let address = beyond.0.sock.local_addr().unwrap();
+        let answer = beyond.answer();
+        let Some(Message::Bye(Bye { is_passing: true, text })) = answer else { panic!("{answer:?}") };
+        assert_eq!((text.as_str(), beyond.answer()), (why, None));
+        collector.wait_for(&format!("{address}: refused: host `h7`: {why}"));
+        peers.iter_mut().for_each(|peer| peer.check(&fleet));
+        if most > 1 {
+            // The limit of a host is not that of others.
+            let mut other =
+                with(fleet.shipper("spool", collector.port), &fleet.authority.sign("h8", 8, Validity::Good));
+            let run = said(&other.args(["--host", "h8"]).output().unwrap());
+            assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
+            fleet.host.check(&fleet.host.objects());
+        }
+        peers.pop();
+        wait::until("a place is free again", || Peer::greet(&fleet, collector.port).is_served(&fleet));
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod deploy;
 mod disk;
 mod hostile;
 mod model;
+mod refused;
 mod rows;
 mod s3;
 #[cfg(target_os = "linux")]

@@ -62,6 +62,11 @@ fn check(registry: &Registry, plan: &Plan, max_len: u64) {
         // What states only sums has nothing to shed, and is not longer afterwards.
         if let Some((left, events)) = shed(&segment.path, &"h7".parse().unwrap(), dir.path()).unwrap() {
             assert!(events > 0 && left.len <= segment.len + 144 * 8, "{} of {}", left.len, segment.len);
+            let stays = [&bytes, &read(&left)].map(|stream| {
+                let lanes = completeness(stream).lanes;
+                lanes.iter().filter(|lane| lane.kind == PERSON).map(|lane| lane.excluded).sum::<u64>()
+            });
+            assert_eq!(stays[0], stays[1], "{plan:?}");
         }
     }
 }

@@ -34,6 +34,21 @@ def statements(page):
     return found
 
 
+def without_schema(texts):
+    """The schemas that statements of Trino use, and that no statement before them makes."""
+    made, missing = set(), []
+    for text in texts:
+        if schema := re.match(r"CREATE SCHEMA (\w+\.\w+)$", text):
+            made.add(schema[1])
+            continue
+        used = re.match(r"CREATE TABLE (\w+)\.(\w+)\.|CALL (\w+)\.system\.\w+\('(\w+)'", text)
+        assert used, text
+        schema = ".".join(part for part in used.groups() if part)
+        if schema not in made:
+            missing.append(schema)
+    return missing
+
+
 def in_s3(lake, store):
     """Puts lakes of both forms into S3. Returns the server, its address, and the rows of a table."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -78,6 +93,8 @@ def main():
     assert sum(int(rows) for rows, _ in counts) < committed, "the lake has other tables"
     session.close()
     server.stop()
+    missing = without_schema(found["trino"])
+    assert missing == [], missing
     parsed = 0
     for engine in ("trino", "databricks"):
         assert found[engine], engine

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use telemetry_decode::Reader;
+use telemetry_decode::blocks::{Blocks, Piece};
 use telemetry_decode::scrub::{Method, Scrub};
 use telemetry_lake::lake::Format;
 
@@ -42,6 +43,29 @@ fn kinds_that_stay_on_their_host_are_excluded() {
         let all = bytes_in(lake.path());
         assert!(!has(&all, SECRET) && !has(&all, LABEL) && has(&all, SHARED));
     }
+}
+
+/// What is missing beside them is told, also the last block of a lane, which only the count of the
+/// last sync block shows.
+#[test]
+fn what_is_missing_beside_them_is_told() {
+    let lake = TestLake::new(Format::Parquet);
+    let [segment] = &lake.ship_cut("h1", &with_texts(100), 1 << 20)[..] else { panic!("one segment") };
+    let (bytes, mut all) = (std::fs::read(segment).unwrap(), Vec::new());
+    let mut blocks = Blocks::from_slice(&bytes);
+    while let Some(Piece::Block(block)) = blocks.next().unwrap() {
+        all.push((block.header.clone(), block.bytes.to_vec()));
+    }
+    // Of the kind that leaves the host.
+    let last = all.iter().rposition(|(header, _)| header.kind == 2 && header.events > 0).unwrap();
+    let (header, _) = all.remove(last);
+    let left: Vec<u8> = all.into_iter().flat_map(|(_, bytes)| bytes).collect();
+    std::fs::write(segment, left).unwrap();
+    assert_eq!(lake.commit(), 400 - u64::from(header.events));
+    assert_eq!(["excluded", "holes"].map(|of| sum(&lake, of)), [500, 0]);
+    let said = lake.run(&["complete"]);
+    let missing = format!("; {} events on h1 not here between", header.events);
+    assert!(said.code == Some(1) && said.stdout.contains(&missing), "{}", said.stdout);
 }
 
 /// The same with the program that ships.

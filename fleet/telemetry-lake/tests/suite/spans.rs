@@ -1,5 +1,7 @@
 //! Spans whose begin and end come in different batches.
 
+use std::collections::BTreeSet;
+
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Facts, Value};
 use telemetry_lake::lake::Format;
@@ -60,9 +62,9 @@ end = "Leave"
 doc = "A turn"
 "#;
 
-/// A stream of one session in small blocks. Requests end on any of up to three threads, on which
-/// turns nest. With one lane, there is one kind.
-fn stream(lanes: u64, ends: bool) -> Vec<u8> {
+/// A stream of one session in small blocks, with events every 450 of `tick` nanoseconds. Requests
+/// end on any of up to three threads, on which turns nest. With one lane, there is one kind.
+fn stream(lanes: u64, ends: bool, tick: u64) -> Vec<u8> {
     let source =
         if lanes > 1 { REGISTRY.to_owned() } else { REGISTRY.replace("kind = \"Turn\"", "kind = \"Work\"") };
     let registry = telemetry_schema::parse(&source);
@@ -74,7 +76,7 @@ fn stream(lanes: u64, ends: bool) -> Vec<u8> {
     let registry = writer.registry(1, &registry).unwrap();
     let (mut random, mut now, mut requests, mut depths) = (Random(5), 0, Vec::new(), [0; 3]);
     for number in 0..5000 {
-        now += 1 + random.below(900);
+        now += tick * (1 + random.below(900));
         let on = random.below(lanes.min(3));
         let lane = Lane { session: 1, thread: 1 + on as u32, registry };
         match (random.below(4), &mut depths[on as usize]) {
@@ -137,18 +139,22 @@ fn commit_each(
 }
 
 /// However segments are divided into batches, each span has the same row, once. Blocks of other
-/// threads and kinds come out of order. So they may change which span counts as the inner one.
+/// threads and kinds come out of order. So they may change which span counts as the inner one. Some
+/// streams take days: a span is on the day of its end, also if its begin comes later.
 #[test]
 fn batches_change_no_span() {
-    for (lanes, ends, without) in [
-        (4, true, &[][..]),
-        (4, false, &[]),
-        (4, true, &[4]),
-        (4, false, &[2, 3]),
-        (1, true, &[]),
-        (1, false, &[4]),
+    let days = 100_000_000;
+    for (lanes, ends, tick, without) in [
+        (4, true, 1, &[][..]),
+        (4, false, 1, &[]),
+        (4, true, 1, &[4]),
+        (4, false, 1, &[2, 3]),
+        (1, true, 1, &[]),
+        (1, false, 1, &[4]),
+        (4, true, days, &[]),
+        (1, true, days, &[]),
     ] {
-        let stream = stream(lanes, ends);
+        let stream = stream(lanes, ends, tick);
         let of = |lake: &TestLake, table: &str| {
             let mut rows = rows(if table == "span" { lake.rows(table) } else { lake.latest(table) });
             for row in &mut rows {
@@ -165,6 +171,8 @@ fn batches_change_no_span() {
         let wanted = commit_each(Format::Delta, &stream, 1000, without);
         let (spans, open) = (of(&wanted, "span"), of(&wanted, "open_span"));
         assert!(spans.iter().any(|row| row["span"] == "Request [sync]"));
+        let on: BTreeSet<_> = spans.iter().filter_map(|row| row.get("day")).collect();
+        assert_eq!(on.len() > 2, tick == days, "{on:?}");
         // What is missing may still come, and end them.
         assert_eq!(open.is_empty(), ends && without.is_empty(), "{open:?}");
         for form in FORMS {

@@ -8,6 +8,7 @@ use telemetry_fleet::segment::SegmentName;
 use telemetry_format::flags;
 
 use crate::chaos::hosts::{Account, Host, OwnLane, Recorded, Started, headers, lane_of};
+use crate::chaos::losses::Losses;
 use crate::chaos::world::World;
 use crate::lakes::{Found, Lane, LaneKey, Row, events_of, files_of};
 use crate::rows::rows;
@@ -116,10 +117,11 @@ pub(crate) fn none_is_gone(
 /// Checks all lanes.
 pub(crate) fn check(world: &World) -> Sums {
     let mut lanes = world.lake.lanes();
-    let losses = world.lake.latest("loss");
+    let losses = Losses::of(&world.lake);
+    losses.check(&made(world), &lanes);
     let watermarks = world.lake.latest("watermark");
     let open = watermarks.iter().filter(|row| row["ended"] != "true").count();
-    let mut sums = Sums { missing: (losses.len() + open) as u64, ..Sums::default() };
+    let mut sums = Sums { missing: (losses.rows.len() + open) as u64, ..Sums::default() };
     for lane in lanes.values() {
         sums.rows += lane.of("rows");
         sums.lost +=
@@ -133,10 +135,10 @@ pub(crate) fn check(world: &World) -> Sums {
         check_segments(host, &segments);
         none_is_gone(world, host, &lanes, &[]);
         for recorded in &host.recorded {
-            check_recorded(host, recorded, &mut lanes);
+            check_recorded(host, recorded, &losses, &mut lanes);
         }
         for (number, program) in host.programs.iter().enumerate() {
-            let is_exact = check_program(world, host, (number, program), &losses, &mut lanes);
+            let is_exact = check_program(world, host, (number, program), &losses.rows, &mut lanes);
             sums.exact += u64::from(is_exact);
         }
     }
@@ -144,6 +146,15 @@ pub(crate) fn check(world: &World) -> Sums {
     lanes.retain(|_, lane| lane.account.get("registry").is_none_or(|name| name != "telemetry"));
     assert!(lanes.is_empty(), "events of no stream: {lanes:?}");
     sums
+}
+
+/// Returns the host and the session of each stream that was made.
+fn made(world: &World) -> BTreeSet<(String, u64)> {
+    let of_host = |host: &Host| {
+        let lanes = host.recorded.iter().flat_map(|recorded| recorded.accounts.keys());
+        lanes.map(|lane| (host.name.clone(), lane.0)).collect::<Vec<_>>()
+    };
+    world.hosts.iter().flat_map(of_host).collect()
 }
 
 /// Checks that segments have the events of the host's streams, with their values.
@@ -164,7 +175,7 @@ fn check_segments(host: &Host, segments: &[Vec<u8>]) {
 }
 
 /// Checks the lanes of a stream, and takes them out.
-fn check_recorded(host: &Host, recorded: &Recorded, lanes: &mut BTreeMap<LaneKey, Lane>) {
+fn check_recorded(host: &Host, recorded: &Recorded, losses: &Losses, lanes: &mut BTreeMap<LaneKey, Lane>) {
     let mut wanted = BTreeMap::<_, BTreeMap<u64, Found>>::new();
     for (_, session, thread, kind, n, table, time_ns) in events_of(&host.name, recorded.whole()) {
         let key = (session as u64, thread, kind);
@@ -187,6 +198,9 @@ fn check_recorded(host: &Host, recorded: &Recorded, lanes: &mut BTreeMap<LaneKey
         for (n, row) in &found.found {
             assert_eq!(wanted.get(n), Some(row), "{key:?}, event {n}");
         }
+        let missing = wanted.iter().filter(|(n, _)| !found.found.contains_key(*n));
+        let missing: Vec<_> = missing.map(|(n, event)| (*n, event.time_ns)).collect();
+        losses.check_shed(&found, &missing);
     }
 }
 

@@ -9,6 +9,7 @@ mod disks;
 mod end;
 mod gone;
 mod hosts;
+mod losses;
 mod plan;
 mod process;
 mod store;
@@ -92,7 +93,7 @@ fn every_schedule_keeps_the_account() {
     assert!(count < 20 || [rows, lost, excluded, exact].iter().all(|sum| *sum > 0), "{sums:?}");
     assert!(count < 100 || shed > 0, "{sums:?}");
     println!("{count} schedules, {in_moto} of them with moto{moto}; {sums:?}");
-    let never = process::tell_points();
+    let never = process::tell_points(plan::points());
     println!("points that no process reached in time: {never:?}");
     println!("{}", disks::told());
     assert!(count < 500 || never.is_empty(), "{never:?}");

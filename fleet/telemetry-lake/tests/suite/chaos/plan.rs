@@ -18,7 +18,27 @@ const SHIPPER: [(&str, u64); 6] = [
 const COLLECTOR: [(&str, u64); 4] =
     [("collect-received", 3), ("collect-before-put", 3), ("collect-after-put", 3), ("collect-answer", 3)];
 
-const DELETION: [(&str, u64); 5] = [("plan", 1), ("states", 1), ("file", 2), ("delete", 10), ("done", 1)];
+/// A compaction never comes to `checkpoint`: it writes one in 100 versions of a table.
+const COMPACTION: [(&str, u64); 4] = [("plan", 1), ("file", 3), ("delta", 8), ("done", 1)];
+
+/// A deletion never comes to `file`: no file has rows of [`GONE`] beside those of another host.
+const DELETION: [(&str, u64); 5] = [("plan", 1), ("states", 1), ("delta", 5), ("delete", 10), ("done", 1)];
+
+/// By command: the points at which a schedule may end it. Each is one that the command has.
+static POINTS: [(&str, &[(&str, u64)]); 5] = [
+    ("ship", &SHIPPER),
+    ("collect", &COLLECTOR),
+    ("commit", &kills::POINTS),
+    ("compact", &COMPACTION),
+    ("delete", &DELETION),
+];
+
+/// Returns all commands with their points, as in `commit:plan`.
+pub(crate) fn points() -> impl Iterator<Item = String> {
+    POINTS
+        .iter()
+        .flat_map(|(command, points)| points.iter().map(move |(point, _)| format!("{command}:{point}")))
+}
 
 /// Hosts of a schedule. The first has a certificate, and the second a token.
 pub(crate) const HOSTS: usize = 2;
@@ -175,7 +195,7 @@ fn step(random: &mut Random, form: Form) -> Step {
         20 => Step::Delete { point: point(random, &DELETION), beside: beside(random) },
         21 => Step::Vacuum,
         22 if form.format.word() == "delta" => {
-            Step::Compact { point: point(random, &kills::POINTS), beside: beside(random) }
+            Step::Compact { point: point(random, &COMPACTION), beside: beside(random) }
         }
         _ => {
             let count = 1 + random.below(2);

@@ -11,26 +11,26 @@ use std::time::{Duration, Instant};
 /// Nothing that a schedule waits for takes longer. One that hangs must tell its story.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// By point: the processes that were to end there, and those that did.
+/// By command and point: the processes that were to end there, and those that did. Commands share
+/// names of points, and one must not stand for another.
 static POINTS: Mutex<BTreeMap<String, [u64; 2]>> = Mutex::new(BTreeMap::new());
 
 /// The signal by which a process ends at a point.
 const ABORT: i32 = 6;
 
 fn count(point: &str, which: usize) {
-    let name = point.split_once(':').map_or(point, |(name, _)| name).to_owned();
-    POINTS.lock().unwrap().entry(name).or_default()[which] += 1;
+    POINTS.lock().unwrap().entry(point.to_owned()).or_default()[which] += 1;
 }
 
-/// Says at which points processes ended. Returns the points that none of them reached in time.
-pub(crate) fn tell_points() -> Vec<String> {
+/// Says at which points processes ended. Returns those of `all` at which none of them did.
+pub(crate) fn tell_points(all: impl IntoIterator<Item = String>) -> Vec<String> {
     let points = POINTS.lock().unwrap();
     let of = |(name, [armed, hit]): (&String, &[u64; 2])| format!("{name} {hit} of {armed}");
     println!("ended at points: {}", points.iter().map(of).collect::<Vec<_>>().join(", "));
-    points.iter().filter(|(_, [_, hit])| *hit == 0).map(|(name, _)| name.clone()).collect()
+    all.into_iter().filter(|name| points.get(name).is_none_or(|[_, hit]| *hit == 0)).collect()
 }
 
-/// A process that is killed when dropped, and the point at which it is to end.
+/// A process that is killed when dropped. If it is to end at a point: its command and the point.
 pub(crate) struct Process(Child, Option<String>);
 
 impl Drop for Process {
@@ -48,11 +48,14 @@ impl Process {
     pub(crate) fn start(command: &mut Command, point: Option<&String>, log: &Path) -> Process {
         let log = File::options().create(true).append(true).open(log).unwrap();
         command.stdout(log.try_clone().unwrap()).stderr(log);
-        if let Some(point) = point {
+        let point = point.map(|point| {
             command.env("FAILPOINT", point);
-            count(point, 0);
-        }
-        Process(command.spawn().unwrap(), point.cloned())
+            let name = command.get_args().next().expect("the command is the first argument");
+            let point = point.split_once(':').map_or(&**point, |(point, _)| point);
+            format!("{}:{point}", name.display())
+        });
+        point.iter().for_each(|point| count(point, 0));
+        Process(command.spawn().unwrap(), point)
     }
 
     pub(crate) fn kill(&mut self) {
