@@ -13,6 +13,7 @@ use crate::{root, run};
 const TARGETS: &[(&str, &[&str])] = &[
     ("stream", &["fuzz/seeds/stream"]),
     ("report", &["fuzz/seeds/stream"]),
+    ("scrub", &["fuzz/seeds/stream"]),
     ("recover", &["fuzz/seeds/recover"]),
     ("registry", &["telemetry-schema/tests/valid", "telemetry-decode/tests"]),
     ("lock", &["telemetry-derive/tests/ui/registries"]),

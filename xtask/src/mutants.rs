@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -148,6 +149,9 @@ fn sample(subject: &Subject) -> Result<(), String> {
 fn list(subject: &Subject) -> Result<BTreeSet<String>, String> {
     let listed = base(subject).arg("--list").current_dir(root()).output();
     let listed = listed.map_err(|error| format!("cargo mutants --list: {error}"))?;
+    if !listed.status.success() {
+        return Err(format!("cargo mutants --list: {}", String::from_utf8_lossy(&listed.stderr).trim()));
+    }
     Ok(String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect())
 }
 
@@ -225,6 +229,13 @@ fn changed(commit: &str, time: Option<Duration>) -> Result<(), String> {
         let folder = folder(&format!("changed-{}", subject.package))?;
         let file = folder.join("changes.diff");
         fs::write(&file, diff).map_err(|error| format!("{}: {error}", file.display()))?;
+        // What is there is of another commit.
+        match fs::remove_dir_all(folder.join("mutants.out")) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(format!("{}: {error}", folder.display()));
+            }
+            _ => {}
+        }
         let (tests, words) = subject.rounds[0];
         let mut command = command(subject, &folder, tests);
         command.args(["--baseline", "skip", "--timeout", "60", "--shuffle", "--in-diff"]).arg(&file);

@@ -24,7 +24,16 @@ fn of_stream() -> Vec<(&'static str, Vec<u8>)> {
         ("no-registry", with_mode(1, without_registry)),
         ("filtered", with_mode(0x0f, small.clone())),
         ("cut", with_mode(0, small[..small.len() - 30].to_vec())),
+        ("sensitive", with_mode(0x0d, marked(include_str!("../../../tests/registries/private.toml")))),
+        ("limits", with_mode(1, marked(include_str!("../../../tests/registries/limits.toml")))),
+        ("rules", with_mode(1, marked(include_str!("../../../tests/registries/served.toml")))),
     ]
+}
+
+/// A stream of a registry with marks.
+fn marked(text: &str) -> Vec<u8> {
+    let registry = telemetry_schema::parse(text).unwrap();
+    make(&registry, &Plan { events: 12, block_size: 200, ..Plan::default() }).stream
 }
 
 fn of_recover() -> Vec<(&'static str, Vec<u8>)> {
