@@ -27,8 +27,10 @@ pub struct Spans {
     rows: Rows,
     /// The begin of a period and its length, if a batch has only spans that ended in one.
     periods: Option<(i64, i64)>,
-    /// The number of that of the rows so far. `None` if they have no end.
+    /// The number of that of the rows so far.
     period: Option<i64>,
+    /// Those without an end, if there are periods.
+    endless: Rows,
     /// Parts of spans whose registries are not known here.
     unknown: CarriedSpans,
 }
@@ -51,6 +53,7 @@ impl Spans {
             rows: Rows::of_side(&SPANS),
             periods: None,
             period: None,
+            endless: Rows::of_side(&SPANS),
             unknown: CarriedSpans::default(),
         }
     }
@@ -124,7 +127,7 @@ impl Spans {
 
     /// Returns a batch of the spans that have ended since the last batch; `None` if there are none.
     pub fn take(&mut self) -> Option<Batch> {
-        self.add().or_else(|| self.rows.finish())
+        self.add().or_else(|| self.rows.finish()).or_else(|| self.endless.finish())
     }
 
     /// Returns the next of the last batches, after all events; `None` at the end.
@@ -138,14 +141,16 @@ impl Spans {
         while let Some(found) = self.waiting.pop_front() {
             let period = self.periods.zip(found.end());
             let period = period.map(|((from, len), end)| end.ns.saturating_sub(from).div_euclid(len));
-            if period != self.period
-                && let Some(batch) = self.rows.finish()
-            {
-                self.waiting.push_front(found);
-                return Some(batch);
+            let is_endless = self.periods.is_some() && period.is_none();
+            if !is_endless && period != self.period {
+                if let Some(batch) = self.rows.finish() {
+                    self.waiting.push_front(found);
+                    return Some(batch);
+                }
+                self.period = period;
             }
-            self.period = period;
-            let batch = add(&mut self.rows, &self.pairing, &self.gaps, &found);
+            let rows = if is_endless { &mut self.endless } else { &mut self.rows };
+            let batch = add(rows, &self.pairing, &self.gaps, &found);
             if batch.is_some() {
                 return batch;
             }

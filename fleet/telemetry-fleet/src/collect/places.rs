@@ -70,11 +70,11 @@ impl Unknown {
         self.replaced.notified().await;
     }
 
-    /// Takes a place of a host instead.
+    /// Takes a place of a host, beside this one.
     ///
     /// # Errors
     /// Why there is none.
-    pub(crate) fn known(self, host: &Host) -> Result<Known, String> {
+    pub(crate) fn known(&self, host: &Host) -> Result<Known, String> {
         let mut taken = self.places.taken();
         if taken.of_hosts >= self.places.max_hosts {
             return Err(format!("the collector has {} connections, its most", self.places.max_hosts));

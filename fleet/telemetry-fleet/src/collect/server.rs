@@ -58,17 +58,22 @@ impl Collector {
             Ok(Err(why)) => return self.refused(peer, &why),
             Err(_) => return self.refused(peer, "it did not say who it is in time"),
         };
-        let place = match place.known(&known.host) {
-            Ok(place) => place,
+        let of_host = match place.known(&known.host) {
+            Ok(of_host) => of_host,
             Err(why) => {
                 self.refused(peer, &format!("host `{}`: {why}", known.host));
-                return known.dismiss(true, &why).await;
+                // It keeps its place among the unknown ones, which are limited.
+                return tokio::select! {
+                    () = known.dismiss(true, &why) => {}
+                    () = place.replaced() => {}
+                };
             }
         };
+        drop(place);
         self.figures.connections.fetch_add(1, Ordering::Relaxed);
         known.serve(self.clone(), peer, stop).await;
         self.figures.connections.fetch_sub(1, Ordering::Relaxed);
-        drop(place);
+        drop(of_host);
     }
 
     fn refused(&self, peer: SocketAddr, why: &str) {

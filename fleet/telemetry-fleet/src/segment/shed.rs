@@ -26,7 +26,8 @@ pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment,
     let mut left = Vec::new();
     let mut labels: Vec<_> = own_fingerprint().into_iter().collect();
     let mut lanes: BTreeMap<(u64, u32, u8), Vec<Run>> = BTreeMap::new();
-    let (mut sync, mut session, mut intervals) = (Vec::new(), 0, Intervals::default());
+    let (mut sync, mut counted, mut session) = (Vec::new(), (0, 0), 0);
+    let mut intervals = Intervals::default();
     while let Some(piece) = blocks.next()? {
         let Piece::Block(block) = piece else { continue };
         let header = block.header.clone();
@@ -35,8 +36,11 @@ pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment,
             BlockType::Events if header.thread != 0 || !labels.contains(&header.registry) => {
                 add(lanes.entry((header.registry, header.thread, header.kind)).or_default(), header);
             }
-            // The last one has all that the others say.
-            BlockType::Sync => sync = block.bytes.to_vec(),
+            // The one that counts most has all that the others of its stream say.
+            BlockType::Sync if (header.flags, header.before) >= counted => {
+                (sync, counted) = (block.bytes.to_vec(), (header.flags, header.before));
+            }
+            BlockType::Sync => {}
             block_type => {
                 if block_type == BlockType::Registry && Text::of(&block).is_own() {
                     labels.push(header.registry);
@@ -47,7 +51,7 @@ pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment,
             }
         }
     }
-    let (mut start_ns, mut events) = (u64::MAX, 0);
+    let mut start_ns = u64::MAX;
     for run in lanes.values().flatten() {
         // A run without events only states sums.
         let parts = if run.end > run.first.before { 2 } else { 1 };
@@ -56,8 +60,8 @@ pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment,
             start_ns = start_ns.min(header.base_wall);
             left.extend_from_slice(&header.encode(crc32c::crc32c));
         }
-        events += run.end - run.first.before;
     }
+    let events: u64 = lanes.values().map(|runs| events_in(runs)).sum();
     if events == 0 {
         return Ok(None);
     }
@@ -85,7 +89,7 @@ fn add(runs: &mut Vec<Run>, header: Header) {
         Some(run) if run.end == run.first.before && header.before == end && end == run.end => {
             *run = Run { first: header.clone(), last: header, end };
         }
-        Some(run) if header.before <= run.end => {
+        Some(run) if run.first.before <= header.before && header.before <= run.end => {
             // Not a part that comes again.
             if end >= run.end {
                 (run.last, run.end) = (header, end);
@@ -95,13 +99,25 @@ fn add(runs: &mut Vec<Run>, header: Header) {
     }
 }
 
+/// Returns the number of events in runs, which may overlap.
+fn events_in(runs: &[Run]) -> u64 {
+    let mut ranges: Vec<_> = runs.iter().map(|run| (run.first.before, run.end)).collect();
+    ranges.sort_unstable();
+    let (mut events, mut at) = (0, 0);
+    for (from, until) in ranges {
+        events += until.saturating_sub(from.max(at));
+        at = until.max(at);
+    }
+    events
+}
+
 impl Run {
     /// Returns the headers of the two parts.
     fn parts(&self) -> [Header; 2] {
         let empty = |header: &Header, before, offset, flags| Header {
             before,
             offset,
-            flags: flags | header.flags & flags::WITHHELD,
+            flags,
             header_len: HEADER_LEN as u16,
             codec: 0,
             events: 0,
@@ -111,7 +127,38 @@ impl Run {
             ..header.clone()
         };
         let (first, last) = (&self.first, &self.last);
-        let begin = Header { end_ticks: first.base_ticks, ..empty(first, first.before, first.offset, 0) };
-        [begin, empty(last, self.end, last.offset + last.unpacked_len, flags::SHED)]
+        let begin = empty(first, first.before, first.offset, first.flags & flags::WITHHELD);
+        let end = empty(last, self.end, last.offset + last.unpacked_len, flags::SHED);
+        [Header { end_ticks: first.base_ticks, ..begin }, end]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_come_again_or_late_are_shed_once() {
+        for (parts, wanted, events) in [
+            (&[(0, 10), (10, 10)][..], &[(0, 20)][..], 20),
+            (&[(0, 10), (20, 5)], &[(0, 10), (20, 25)], 15),
+            // Again, in whole and in part.
+            (&[(0, 10), (10, 10), (0, 10)], &[(0, 20)], 20),
+            (&[(0, 10), (5, 10)], &[(0, 15)], 15),
+            // Those of another stream, from an earlier begin.
+            (&[(50, 50), (0, 60)], &[(50, 100), (0, 60)], 100),
+            // Sums alone.
+            (&[(10, 0), (10, 0)], &[(10, 10)], 0),
+        ] {
+            let mut runs = Vec::new();
+            for (before, events) in parts {
+                let header = Header { before: *before, events: *events, ..Header::new(BlockType::Events, 1) };
+                add(&mut runs, header);
+            }
+            let found: Vec<_> = runs.iter().map(|run| (run.first.before, run.end)).collect();
+            assert_eq!((&found[..], events_in(&runs)), (wanted, events), "{parts:?}");
+            let last = runs.iter().map(|run| run.last.before + u64::from(run.last.events));
+            assert!(last.eq(runs.iter().map(|run| run.end)), "{parts:?}");
+        }
     }
 }

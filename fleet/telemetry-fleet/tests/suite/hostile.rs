@@ -329,7 +329,7 @@ fn drip(socket: &TcpStream, bytes: &[u8], mut send: impl FnMut(&[u8])) {
 fn what_comes_byte_by_byte_is_ended() {
     let fleet = Fleet::new();
     let mut arguments = fleet.arguments();
-    arguments.push("--hello-timeout=2".to_owned());
+    arguments.push("--hello-timeout=5".to_owned());
     let collector = Collector::start(&arguments);
     let mut beside = Peer::greet(&fleet, collector.port);
     // One never comes to the end of its first message of TLS, and the other to that of its Hello.
@@ -353,6 +353,7 @@ fn what_comes_byte_by_byte_is_ended() {
         if dripping.iter().all(thread::JoinHandle::is_finished) {
             break;
         }
+        thread::sleep(Duration::from_millis(100));
     }
     dripping.into_iter().for_each(|dripping| dripping.join().unwrap());
     for address in addresses {

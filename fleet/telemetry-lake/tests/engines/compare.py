@@ -263,6 +263,12 @@ def start_spark():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    # The driver is one of them.
+    managers = spark.sparkContext._jsc.sc().getExecutorMemoryStatus
+    until = time.monotonic() + 120
+    while managers().size() < 3 and time.monotonic() < until:
+        time.sleep(0.1)
+    assert managers().size() == 3, f"{managers().size() - 1} executors, expected 2"
     return spark
 
 
