@@ -1,7 +1,7 @@
 //! The collector: receives segments of hosts over TLS, and stores them.
 //!
-//! May use everything but what ships. Memory is bounded: [`connection`] reads no further than the
-//! store has taken, and [`places`] bounds the number of connections.
+//! May use everything but what ships. Memory is bounded: `connection` reads no further than the
+//! store has taken, and `places` bounds the number of connections.
 
 #[cfg(unix)]
 mod admin;
