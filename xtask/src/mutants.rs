@@ -205,9 +205,8 @@ fn write_record(file: &Path, outcomes: &Outcomes) -> Result<(), String> {
     fs::write(file, lines).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Tries mutants of the lines that changed since a commit, in any order, for some time, of which
-/// each package has an equal part. The runtime is left out: what notices most of its mutants takes
-/// minutes.
+/// Tries mutants of the lines that changed since a commit, in any order, for some time. The runtime
+/// is left out: what notices most of its mutants takes minutes.
 fn changed(commit: &str, time: Option<Duration>) -> Result<(), String> {
     let began = Instant::now();
     let mut outcomes = Outcomes::new();
@@ -223,9 +222,16 @@ fn changed(commit: &str, time: Option<Duration>) -> Result<(), String> {
             changes.push((subject, diff.stdout));
         }
     }
-    for (at, (subject, diff)) in changes.iter().enumerate() {
-        let rest = (changes.len() - at) as u32;
-        let left = time.map(|time| time.saturating_sub(began.elapsed()) / rest);
+    // Time may end with the first one, so each commit begins with another.
+    let head = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root()).output();
+    let head = head.map_err(|error| format!("git rev-parse: {error}"))?;
+    let first = number(&String::from_utf8_lossy(&head.stdout)) as usize % changes.len().max(1);
+    changes.rotate_left(first);
+    for (subject, diff) in &changes {
+        let left = time.map(|time| time.saturating_sub(began.elapsed()));
+        if left.is_some_and(|left| left.is_zero()) {
+            break;
+        }
         let folder = folder(&format!("changed-{}", subject.package))?;
         let file = folder.join("changes.diff");
         fs::write(&file, diff).map_err(|error| format!("{}: {error}", file.display()))?;
