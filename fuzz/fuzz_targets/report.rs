@@ -3,15 +3,11 @@
 
 use libfuzzer_sys::fuzz_target;
 use telemetry_decode::{Order, Reader};
-use telemetry_fuzz::make_checksums_right;
+use telemetry_fuzz::stream;
 use telemetry_report::{Gatherer, Head, Origin};
 
 fuzz_target!(|data: &[u8]| {
-    let Some((mode, bytes)) = data.split_first() else { return };
-    let mut bytes = bytes.to_vec();
-    if mode & 1 != 0 {
-        make_checksums_right(&mut bytes);
-    }
+    let Some((_, bytes)) = stream(data) else { return };
     let mut events = Reader::from_slice(&bytes).order(Order::Time).events().unwrap();
     let mut gathered = Gatherer::default();
     while let Some(event) = events.next().unwrap() {

@@ -5,17 +5,13 @@
 use libfuzzer_sys::fuzz_target;
 use telemetry_decode::scrub::{Method, Scrub};
 use telemetry_decode::{Completeness, Order, Reader};
-use telemetry_fuzz::make_checksums_right;
+use telemetry_fuzz::stream;
 
 fuzz_target!(|data: &[u8]| {
-    let Some((mode, bytes)) = data.split_first() else { return };
-    let mut bytes = bytes.to_vec();
-    if mode & 1 != 0 {
-        make_checksums_right(&mut bytes);
-    }
+    let Some((mode, bytes)) = stream(data) else { return };
     let method = |at: u8| Method::ALL[usize::from(mode >> at) % Method::ALL.len()];
     let mut how = Scrub::default();
-    (how.personal, how.secret, how.key) = (method(1), method(3), [*mode; 16]);
+    (how.personal, how.secret, how.key) = (method(1), method(3), [mode; 16]);
     how.keep = u32::from(mode >> 5);
     let scrubbed = scrub(&bytes, &how);
     let (before, after) = (read(&bytes), read(&scrubbed));

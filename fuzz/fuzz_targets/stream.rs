@@ -5,14 +5,10 @@ use libfuzzer_sys::fuzz_target;
 use telemetry_decode::completeness::Gaps;
 use telemetry_decode::rules::Checker;
 use telemetry_decode::{Completeness, Events, Filter, Order, Reader};
-use telemetry_fuzz::make_checksums_right;
+use telemetry_fuzz::stream;
 
 fuzz_target!(|data: &[u8]| {
-    let Some((mode, bytes)) = data.split_first() else { return };
-    let mut bytes = bytes.to_vec();
-    if mode & 1 != 0 {
-        make_checksums_right(&mut bytes);
-    }
+    let Some((mode, bytes)) = stream(data) else { return };
     let filter = Filter::default()
         .kinds(if mode & 2 != 0 { &["Cell", "7"][..] } else { &[] }.iter().copied())
         .from_ns((mode & 4 != 0).then_some(1_000))

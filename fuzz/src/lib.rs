@@ -2,6 +2,17 @@
 
 use telemetry_format::{HEADER_LEN, MAGIC};
 
+/// Returns the first byte of an input, which selects what a target does, and the stream behind it.
+/// If that byte is odd, the stream has the checksums that it should have.
+pub fn stream(input: &[u8]) -> Option<(u8, Vec<u8>)> {
+    let (mode, bytes) = input.split_first()?;
+    let mut bytes = bytes.to_vec();
+    if mode & 1 != 0 {
+        make_checksums_right(&mut bytes);
+    }
+    Some((*mode, bytes))
+}
+
 /// Gives every block the checksums that it should have, as far as its lengths make sense.
 pub fn make_checksums_right(bytes: &mut [u8]) {
     let mut at = 0;
