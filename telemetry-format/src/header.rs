@@ -61,9 +61,8 @@ pub mod flags {
     /// A part without events, at the end of events that a shipper shed. The lane's part before it
     /// says where they begin.
     pub const SHED: u8 = 1 << 2;
-    /// A part without events, in place of a part of a kind that stays on its host. `excluded` and
-    /// `lost` are those of that part. All events of the lane before this part count as excluded,
-    /// except for those that the sink lost.
+    /// The header of a part of a kind that stays on its host, without the payload. Its events count
+    /// as excluded.
     pub const WITHHELD: u8 = 1 << 3;
 }
 
@@ -289,6 +288,12 @@ impl Header {
     /// Returns the length of the whole block in the stream.
     pub const fn block_len(&self) -> u64 {
         self.header_len as u64 + self.payload_len as u64
+    }
+
+    /// Returns true if the events are not in the payload, because they stay on their host
+    /// ([`flags::WITHHELD`]).
+    pub const fn is_withheld(&self) -> bool {
+        self.flags & flags::WITHHELD != 0 && self.payload_len == 0
     }
 
     /// Returns the header's first [`HEADER_LEN`] bytes, with its checksum last. If `header_len` is

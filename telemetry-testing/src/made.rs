@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use telemetry_decode::writer::{Compress, Lane, Writer};
 use telemetry_decode::{EnumValue, Facts, RawStr, Value};
-use telemetry_format::{BlockType, HEADER_LEN, Header, Loss};
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
 use telemetry_schema::{Count, Param, Registry, Sort};
 
 use crate::read::{Read, show};
@@ -271,9 +271,10 @@ pub fn edit(block: &mut [u8], change: impl FnOnce(&mut Header)) {
     block[..HEADER_LEN].copy_from_slice(&header.encode(crc32c::crc32c));
 }
 
-/// Makes a stream of one lane, in blocks of two events. A shipper withheld events 6 and 7: in their
-/// place, it states all events before as excluded. The blocks of 2, 3, 8 and 9 are lost.
-pub fn withheld() -> Vec<u8> {
+/// Makes a stream of one lane, in six blocks of two events. A letter for each says what became of
+/// it: `.` is there, `x` is lost, and a shipper withheld `w`. `e` is a block without events that
+/// states all events before and its own as excluded, and the session does not count its own.
+pub fn withheld(blocks_there: &str) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new());
     writer.session(1, &Facts::default(), 0, START).unwrap();
     let lane = Lane { session: 1, thread: 4, registry: writer.registry(1, &registry()).unwrap() };
@@ -284,27 +285,33 @@ pub fn withheld() -> Vec<u8> {
     }
     writer.end(1, 70).unwrap();
     let stream = writer.finish().unwrap();
-    let mut left = Vec::new();
+    let (mut left, mut letters) = (Vec::new(), blocks_there.bytes());
     for block in blocks(&stream) {
         let mut block = stream[block].to_vec();
         let Header { thread, before, header_len, .. } = header(&block);
-        match (thread, before) {
-            (4, 2 | 8) => continue,
-            (4, 6) => {
-                block.truncate(header_len.into());
-                edit(&mut block, |header| {
-                    (header.events, header.payload_len, header.unpacked_len) = (0, 0, 0);
-                    (header.seq, header.offset, header.before, header.excluded) = (6, 0, 8, 8);
-                });
-            }
+        if thread == 4 {
             // A block of its own has no time from the part before it.
-            (4, before) => edit(&mut block, |header| {
+            edit(&mut block, |header| {
                 (header.seq, header.offset) = (before as u32, 0);
                 header.base_ticks = 10.max(5 * before + 5);
-            }),
-            // The block at the end counts what was not withheld.
-            (_, 12) => edit(&mut block, |header| header.before = 10),
-            _ => {}
+            });
+            let letter = letters.next().unwrap();
+            match letter {
+                b'x' => continue,
+                b'w' | b'e' => block.truncate(header_len.into()),
+                _ => {}
+            }
+            edit(&mut block, |header| match letter {
+                b'w' => (header.flags, header.payload_len, header.unpacked_len) = (flags::WITHHELD, 0, 0),
+                b'e' => {
+                    (header.events, header.payload_len, header.unpacked_len) = (0, 0, 0);
+                    (header.before, header.excluded) = (before + 2, before + 2);
+                }
+                _ => {}
+            });
+        } else if before == 12 {
+            let less = 2 * blocks_there.matches('e').count() as u64;
+            edit(&mut block, |header| header.before -= less);
         }
         left.extend(block);
     }

@@ -110,6 +110,8 @@ class _LaneState:
         #: Events whose blocks are in the stream, as their headers say.
         self.noted = _Coverage()
         self.unread = _Coverage()
+        #: Events that were withheld after the stream was written.
+        self.withheld = _Coverage()
         self.losses = _Losses()
         self.recorded = 0
         #: The most events that one header says were written to its stream.
@@ -122,6 +124,8 @@ class _LaneState:
         gap = self.noted.first_gap(header.before, header.end())
         if gap is not None:
             self.noted.add(*gap, 0, 0)
+        if header.is_withheld():
+            self.withheld.fill(header.before, header.end())
 
     def note_losses(self, before: int, header: _Header) -> None:
         self.losses.note(before, (*header.lost, header.excluded))
@@ -158,17 +162,19 @@ class _LaneState:
     def missing(self) -> tuple[int, int]:
         """Returns events that were written but not read, and events that were excluded."""
         absent = max(self.recorded - self.covered.count(), 0)
+        # What is withheld is in no gap.
+        explained = self.covered.union(self.withheld)
         # Gaps by the number of the event after them.
         gaps: dict[int, int] = {}
         at = 0
-        for start, (end, _, _) in zip(self.covered.starts, self.covered.ranges):
+        for start, (end, _, _) in zip(explained.starts, explained.ranges):
             if at < start:
                 gaps[start] = start - at
             at = end
         if self.recorded > at:
             gaps[self.recorded] = self.recorded - at
         ends = sorted(gaps)
-        for before, events in self.excluded(self.covered):
+        for before, events in self.excluded(explained):
             after = next((end for end in ends if end >= before), None)
             if after is not None:
                 gaps[after] = max(gaps[after] - events, 0)

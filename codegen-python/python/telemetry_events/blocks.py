@@ -13,7 +13,7 @@ from .inputs import _Files, _MAGIC
 _HEADER_LEN = 144
 _MAX_PAYLOAD = 16 << 20
 _SESSION, _REGISTRY, _THREAD, _EVENTS, _SYNC = 1, 2, 3, 4, 5
-_LAST, _END = 1, 2
+_LAST, _END, _WITHHELD = 1, 2, 8
 _MAX_LISTED = 1 << 16
 
 _POLYNOMIAL = 0x82F6_3B78
@@ -201,6 +201,10 @@ class _Header(_t.NamedTuple):
     def end(self) -> int:
         """Returns the number of the lane's event after the part."""
         return min(self.before + self.events, _MAX)
+
+    def is_withheld(self) -> bool:
+        """Returns whether the events are not in the payload, because they stay on their host."""
+        return self.flags & _WITHHELD != 0 and self.payload_len == 0
 
 
 _HEADER = _struct.Struct("<9xBHBBBxIIQQIIIIQQQQQQQQQ8xII")

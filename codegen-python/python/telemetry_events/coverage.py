@@ -67,6 +67,16 @@ class _Coverage:
         self.starts.insert(index, start)
         self.ranges.insert(index, (end, base, last))
 
+    def union(self, other: _Coverage) -> _Coverage:
+        """Returns a set of the events of both."""
+        if not other.starts:
+            return self
+        both = _Coverage()
+        both.starts, both.ranges = self.starts.copy(), self.ranges.copy()
+        for start, (end, _, _) in zip(other.starts, other.ranges):
+            both.fill(start, end)
+        return both
+
     def count(self) -> int:
         """Returns the number of events in the set."""
         return sum(run[0] - start for start, run in zip(self.starts, self.ranges))

@@ -16,6 +16,7 @@ from .blocks import (
     _MAX_PAYLOAD,
     _SESSION,
     _SYNC,
+    _WITHHELD,
     _fast_crc,
     _header_of,
     _wrong_payload,
@@ -255,6 +256,7 @@ class _ColumnsReader(Reader[_t.Any]):
             # Of blocks with the same counters, only the first and the last tell something.
             differs = losses[1:] != losses[:-1]
             tells[1:-1] = differs[1:] | differs[:-1]
+        tells |= (fields["flags"][rows] & _WITHHELD != 0) & (fields["payload_len"][rows] == 0)
         for row in rows[tells].tolist():
             state.note(index.header(row))
         state.recorded = max(state.recorded, min(int(end.max()), _MAX))

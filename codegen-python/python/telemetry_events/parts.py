@@ -102,6 +102,9 @@ class _Parts(_Contents):
                 report.damage.append(payload)
             return None
         report.blocks += 1
+        if header.is_withheld():
+            state.open = None
+            return None
         unpacked = _unpacked(header, payload)
         if not isinstance(unpacked, str):
             header, payload = unpacked
@@ -233,6 +236,8 @@ class _Parts(_Contents):
         time, slots = 0, [0]
         for block in of_names:
             header, state = block.header, block.lane
+            if header.is_withheld():
+                continue
             payload = self._load(block)
             unpacked = "" if isinstance(payload, _Damage) else _unpacked(header, payload)
             if isinstance(unpacked, str):

@@ -81,11 +81,14 @@ fn wrong_contents() {
 /// A block states more as excluded than there can be since the block before it.
 #[test]
 fn excluded_events_do_not_hide_missing_ones() {
-    let (registry, stream) = (registry(), withheld());
+    let (registry, stream) = (registry(), withheld(".x.ex."));
     let verdict = dump(&registry, Order::Stream, &stream, false).join("\n");
     assert!(verdict.contains("missing: 4 events of") && verdict.contains("excluded: 2 events"), "{verdict}");
     let mut compared = Compared::new(&registry);
-    compared.check(&stream, "withheld");
+    compared.check(&stream, "excluded");
+    for letters in [".x.wx.", "www...", "xxwwww", "wxwxwx", "wwwwww"] {
+        compared.check(&withheld(letters), letters);
+    }
     compared.check(&late_loss(), "a loss that is stated late");
 }
 

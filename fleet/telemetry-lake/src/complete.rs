@@ -9,7 +9,7 @@ use telemetry_format::Calendar;
 
 use crate::lake::{Lake, Result};
 use crate::missing::{Missing, Why};
-use crate::state::SessionState;
+use crate::state::{LaneState, SessionState};
 
 /// What is missing in the hosts and times that a query touches.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ pub async fn complete(
         }
         all.sessions += 1;
         all.gone += usize::from(is_gone);
-        all.excluded += state.lanes.iter().map(|lane| lane.not_given().excluded).sum::<u64>();
+        all.excluded += state.lanes.iter().map(LaneState::excluded).sum::<u64>();
         let ahead = state.delay_ns.map(|delay| delay.saturating_neg().saturating_sub(CUT_NS));
         if let Some(ahead) = ahead.filter(|ahead| *ahead > 0) {
             let most = all.ahead.entry(state.host.clone()).or_default();

@@ -166,7 +166,10 @@ fn note(headers: &[Header], events: &Events<'_>, state: &mut SessionState) {
                 (lane.recorded, lane.recorded_ns) = (lane.recorded, lane.recorded_ns).max((end, end_ns));
                 let given = end.saturating_sub(header.excluded).saturating_sub(header.lost.sink);
                 lane.stated = lane.stated.map(|stated| stated.max(given));
-                lane.is_withheld |= header.flags & flags::WITHHELD != 0;
+                if header.is_withheld() {
+                    let (from, from_ns) = (header.before, wall(header.base_ticks));
+                    lane.note_withheld(EventRange { from, until: end, from_ns, until_ns: end_ns });
+                }
             }
             _ => {}
         }

@@ -66,8 +66,8 @@ impl NotGiven {
     }
 }
 
-/// Returns what an increase explains. `there` has the events that are or were rows, or were shed;
-/// those before the index `next` are before all increases that follow.
+/// Returns what an increase explains. `there` has the events that are or were rows, or were shed or
+/// withheld; those before the index `next` are before all increases that follow.
 pub(crate) fn not_given(step: &Step<i64>, there: &[Range], next: &mut usize) -> NotGiven {
     *next += there[*next..].partition_point(|range| range.until <= step.after);
     let within = there[*next..].iter().take_while(|range| range.from < step.before);

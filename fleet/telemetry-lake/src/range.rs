@@ -27,3 +27,42 @@ pub(crate) fn join(ranges: &mut Vec<Range>) {
         is_next
     });
 }
+
+/// Returns the number of events in ranges.
+pub(crate) fn events_in(ranges: &[Range]) -> u64 {
+    ranges.iter().map(|range| range.until - range.from).sum()
+}
+
+/// Adds a range to sorted ranges, and joins them.
+pub(crate) fn add(ranges: &mut Vec<Range>, range: Range) {
+    if range.from < range.until {
+        let at = ranges.partition_point(|known| known.from <= range.from);
+        ranges.insert(at, range);
+        join(ranges);
+    }
+}
+
+/// Returns the events that are not in other ranges, which have no event twice.
+pub(crate) fn without(ranges: &[Range], others: &[Range]) -> Vec<Range> {
+    let mut left = Vec::new();
+    for range in ranges {
+        let mut from = range.from;
+        let next = others.partition_point(|other| other.until <= from);
+        for other in others[next..].iter().take_while(|other| other.from < range.until) {
+            if from < other.from {
+                left.push(Range { from, until: other.from, ..*range });
+            }
+            from = other.until;
+        }
+        if from < range.until {
+            left.push(Range { from, ..*range });
+        }
+    }
+    left
+}
+
+/// Sorts ranges that have no event twice.
+pub(crate) fn in_order(mut ranges: Vec<Range>) -> Vec<Range> {
+    ranges.sort_unstable_by_key(|range| range.from);
+    ranges
+}

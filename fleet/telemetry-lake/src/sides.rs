@@ -253,7 +253,6 @@ pub fn of_sessions(batch: Option<u64>, states: &[SessionState]) -> Vec<SideFile>
         }
         for (number, lane) in state.lanes.iter().enumerate() {
             let (number, total): (Cell<'_>, _) = ((number as u64).into(), lane.marks.total());
-            let not_given = lane.not_given();
             lanes.push([
                 batch,
                 host,
@@ -268,9 +267,9 @@ pub fn of_sessions(batch: Option<u64>, states: &[SessionState]) -> Vec<SideFile>
                 lane.rows().into(),
                 total.lost.pool.into(),
                 total.lost.reentrant.into(),
-                not_given.sink.into(),
+                lane.not_given().sink.into(),
                 total.lost.truncated.into(),
-                not_given.excluded.into(),
+                lane.excluded().into(),
                 lane.holes().into(),
                 lane.shed().into(),
                 lane.deleted().into(),

@@ -8,7 +8,7 @@ use telemetry_format::Loss;
 
 use crate::marks::Marks;
 use crate::missing::{Missing, NotGiven, Why, not_given};
-use crate::range::{Range, join};
+use crate::range::{Range, add, events_in, in_order, join, without};
 
 /// A session of a host, as far as its segments are committed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -85,15 +85,15 @@ pub struct LaneState {
     /// has not noted it.
     #[serde(default)]
     pub stated: Option<u64>,
-    /// True if a shipper withheld events. They count in sync blocks.
-    #[serde(default)]
-    pub is_withheld: bool,
     /// Losses.
     pub marks: Marks,
     /// Events that a shipper shed, as far as it told: ranges with other events between them. Some
     /// may be rows nevertheless.
     #[serde(default)]
     pub shed: Vec<Range>,
+    /// Events of kinds that a shipper withheld, in the same way.
+    #[serde(default)]
+    pub withheld: Vec<Range>,
     /// Events that were rows until they were deleted: ranges with other events between them. They
     /// are kept, so that such rows do not come back.
     #[serde(default)]
@@ -124,9 +124,9 @@ impl SessionState {
             recorded: 0,
             recorded_ns: 0,
             stated: Some(0),
-            is_withheld: false,
             marks: Marks::default(),
             shed: Vec::new(),
+            withheld: Vec::new(),
             deleted: Vec::new(),
             at: 0,
             limit: 0,
@@ -167,11 +167,7 @@ impl SessionState {
             |lane: &LaneState| lane.marks.total().lost.sink.saturating_add(lane.not_given().excluded);
         let given = |lane: &LaneState| {
             let given = lane.recorded.saturating_sub(not_given(lane));
-            match lane.stated {
-                Some(stated) if lane.is_withheld => stated,
-                Some(stated) => given.min(stated),
-                None => given,
-            }
+            lane.stated.map_or(given, |stated| given.min(stated))
         };
         let at_ends = self.written.saturating_sub(self.lanes.iter().map(given).sum());
         if at_ends > 0 {
@@ -202,11 +198,12 @@ impl LaneState {
 
     /// Notes that a shipper shed events.
     pub fn note_shed(&mut self, range: Range) {
-        if range.from < range.until {
-            let at = self.shed.partition_point(|known| known.from <= range.from);
-            self.shed.insert(at, range);
-            join(&mut self.shed);
-        }
+        add(&mut self.shed, range);
+    }
+
+    /// Notes that a shipper withheld events.
+    pub fn note_withheld(&mut self, range: Range) {
+        add(&mut self.withheld, range);
     }
 
     /// Joins ranges without events between them.
@@ -232,21 +229,21 @@ impl LaneState {
 
     /// Returns the events that were shed and were never rows.
     fn shed_ranges(&self) -> Vec<Range> {
-        let (mut left, taken) = (Vec::new(), self.taken());
-        for shed in &self.shed {
-            let mut from = shed.from;
-            let next = taken.partition_point(|rows| rows.until <= from);
-            for rows in taken[next..].iter().take_while(|rows| rows.from < shed.until) {
-                if from < rows.from {
-                    left.push(Range { from, until: rows.from, ..*shed });
-                }
-                from = rows.until;
-            }
-            if from < shed.until {
-                left.push(Range { from, ..*shed });
-            }
+        without(&self.shed, &self.taken())
+    }
+
+    /// Returns the number of events that were never rows, because the program excluded them or a
+    /// shipper withheld them.
+    pub fn excluded(&self) -> u64 {
+        self.not_given().excluded.saturating_add(events_in(&self.withheld_ranges()))
+    }
+
+    /// Returns the events that were withheld, and were neither rows nor shed.
+    fn withheld_ranges(&self) -> Vec<Range> {
+        match self.withheld.is_empty() {
+            true => Vec::new(),
+            false => without(&self.withheld, &in_order([self.taken(), self.shed_ranges()].concat())),
         }
-        left
     }
 
     /// Returns the number of recorded events that were never rows, and that are neither excluded
@@ -273,9 +270,9 @@ impl LaneState {
         sum
     }
 
-    /// Returns the events that are or were rows, or were shed, in order.
+    /// Returns the events that are or were rows, or were shed or withheld, in order.
     fn there(&self) -> Vec<Range> {
-        in_order([self.taken(), self.shed_ranges()].concat())
+        in_order([self.taken(), self.shed_ranges(), self.withheld_ranges()].concat())
     }
 
     /// Returns the events that are or were rows, in order.
@@ -355,17 +352,6 @@ impl LaneState {
     }
 }
 
-/// Returns the number of events in ranges.
-fn events_in(ranges: &[Range]) -> u64 {
-    ranges.iter().map(|range| range.until - range.from).sum()
-}
-
-/// Sorts ranges that have no event twice.
-fn in_order(mut ranges: Vec<Range>) -> Vec<Range> {
-    ranges.sort_unstable_by_key(|range| range.from);
-    ranges
-}
-
 #[cfg(test)]
 mod tests {
     use telemetry_decode::accounts::HeaderSums;
@@ -424,8 +410,8 @@ mod tests {
         }
     }
 
-    /// Whatever arrives or is deleted, recorded = rows + deleted + sink + excluded + holes, and
-    /// `missing` says so.
+    /// Whatever arrives or is deleted, recorded = rows + deleted + sink + excluded + shed + holes,
+    /// and `missing` says so.
     #[test]
     fn the_equation_holds() {
         let mut random = telemetry_testing::made::Random(11);
@@ -444,11 +430,18 @@ mod tests {
             }
             let mut session = SessionState::default();
             session.lane(1, 1, 1);
-            let (mut rows, mut shed, mut deleted) = (0, 0, 0);
+            let (mut rows, mut shed, mut withheld, mut deleted) = (0, 0, 0, 0);
             for (before, events, sums) in parts {
                 let lane = &mut session.lanes[0];
-                // It arrives, or was shed, or both, or neither.
-                let fate = random.below(5);
+                // It arrives, or was shed or withheld, or both, or neither.
+                let fate = random.below(7);
+                if fate > 4 {
+                    let (from_ns, until_ns) = (before as i64, (before + events) as i64);
+                    lane.note_withheld(Range { from: before, until: before + events, from_ns, until_ns });
+                    lane.marks.note(before, before as i64, sums);
+                    lane.recorded = lane.recorded.max(before + events);
+                    withheld += if fate == 5 { events } else { 0 };
+                }
                 if fate < 2 {
                     let (from_ns, until_ns) = (before as i64, (before + events) as i64);
                     lane.note_shed(Range { from: before, until: before + events, from_ns, until_ns });
@@ -456,7 +449,7 @@ mod tests {
                     lane.recorded = lane.recorded.max(before + events);
                     shed += if fate == 0 { events } else { 0 };
                 }
-                if fate == 0 || fate == 4 {
+                if matches!(fate, 0 | 4 | 5) {
                     continue;
                 }
                 lane.marks.note(before, before as i64, sums);
@@ -473,7 +466,8 @@ mod tests {
             lane.join_ranges();
             assert_eq!((lane.rows(), lane.deleted()), (rows, deleted));
             let (holes, recorded, total) = (lane.holes(), lane.recorded, lane.marks.total());
-            assert_eq!((recorded, lane.shed()), (rows + deleted + total.not_given() + shed + holes, shed));
+            assert_eq!((lane.shed(), lane.excluded()), (shed, total.excluded + withheld));
+            assert_eq!(recorded, rows + deleted + total.not_given() + shed + withheld + holes);
             let of = |why| -> u64 {
                 let all = session.missing();
                 all.iter().filter(|missing| missing.why == why).filter_map(|missing| missing.events).sum()

@@ -353,8 +353,14 @@ impl Decoder {
     pub(crate) fn open(&mut self, place: Place, header: &Header, want: Want) -> Option<Part> {
         let id = self.lane(header);
         self.note(id, header);
-        let lane = &self.lanes[id as usize];
         let (event_range, len) = (EventRange::from(header), place.range.end - place.range.start);
+        if header.is_withheld() {
+            self.report.blocks += 1;
+            self.report.bytes.read += len;
+            self.lanes[id as usize].open = None;
+            return None;
+        }
+        let lane = &self.lanes[id as usize];
         if want == Want::No {
             self.leave_out(id, &event_range, len);
             return None;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::lanes::few::Few;
 
 /// A set of events of a lane, by their number in the lane. It takes memory only for its gaps.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Coverage {
     /// By the number of the first event.
     runs: Few<u64, Run>,

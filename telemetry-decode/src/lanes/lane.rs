@@ -1,9 +1,10 @@
 //! The state of one lane during reading: where its next part continues, and counts of its events.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use telemetry_format::{Header, Loss, flags};
+use telemetry_format::{Header, Loss};
 
 use crate::lanes::coverage::Coverage;
 use crate::lanes::losses::{HeaderSums, Losses, Step};
@@ -45,8 +46,8 @@ pub(crate) struct Lane {
     pub(crate) recorded: (u64, u64),
     /// The most events that one header tells were given to its stream.
     pub(crate) stated: u64,
-    /// True if events were withheld after the stream was written. They count in sync blocks.
-    pub(crate) is_withheld: bool,
+    /// Events that were withheld after the stream was written, if there are any.
+    withheld: Option<Box<Coverage>>,
 }
 
 /// The end of a part whose block continues.
@@ -105,13 +106,14 @@ impl Lane {
             losses: Losses::default(),
             recorded: (0, 0),
             stated: 0,
-            is_withheld: false,
+            withheld: None,
         }
     }
 
     /// Returns the number of entries in the lane's lists that take memory on the heap.
     pub(crate) fn entries(&self) -> usize {
-        self.covered.more() + self.noted.more() + self.unread.more() + self.losses.more()
+        let withheld = self.withheld.as_ref().map_or(0, |withheld| 1 + withheld.more());
+        self.covered.more() + self.noted.more() + self.unread.more() + self.losses.more() + withheld
     }
 
     /// Returns true if the events of a part would be behind a gap that is not listed yet.
@@ -127,6 +129,28 @@ impl Lane {
         if let Some(news) = self.noted.first_gap(event_range.range()) {
             event_range.add_to(&mut self.noted, news);
         }
+        let has_room = |lane: &Lane| {
+            let is_apart = |withheld: &Coverage| withheld.is_apart(&event_range.range());
+            has_room || !lane.withheld.as_deref().is_none_or(is_apart)
+        };
+        // Without room, they count as missing.
+        if header.is_withheld() && has_room(self) {
+            self.withhold(event_range.range(), event_range.base_ticks, event_range.end_ticks);
+        }
+    }
+
+    /// Counts events as withheld.
+    pub(crate) fn withhold(&mut self, events: Range<u64>, base_ticks: u64, end_ticks: u64) {
+        let withheld = self.withheld.get_or_insert_default();
+        while let Some(news) = withheld.first_gap(events.clone()) {
+            withheld.add(news, base_ticks, end_ticks);
+        }
+    }
+
+    /// Returns the runs of events that were withheld, with the first and last clock reading that
+    /// these can have.
+    pub(crate) fn withheld(&self) -> impl Iterator<Item = (Range<u64>, u64, u64)> {
+        self.withheld.iter().flat_map(|withheld| withheld.runs())
     }
 
     /// Notes the number of recorded events, and of those that were given to the stream of a header.
@@ -135,7 +159,6 @@ impl Lane {
         self.recorded = self.recorded.max((end, header.end_ticks));
         let given = end.saturating_sub(header.excluded).saturating_sub(header.lost.sink);
         self.stated = self.stated.max(given);
-        self.is_withheld |= header.flags & flags::WITHHELD != 0;
     }
 
     /// Notes the sums in a header as those before the lane's event of this number.
@@ -146,9 +169,6 @@ impl Lane {
     /// Returns the number of events that were given to the stream, as far as the lane's headers
     /// tell. Another stream of the session may have events that this one was not given.
     pub(crate) fn given(&self) -> u64 {
-        if self.is_withheld {
-            return self.stated;
-        }
         let excluded: u64 = self.excluded(&self.noted).iter().map(|(_, events)| events).sum();
         let given = self.recorded.0.saturating_sub(self.losses.total().lost.sink).saturating_sub(excluded);
         given.max(self.noted.len()).min(self.stated)
@@ -225,28 +245,29 @@ impl Lane {
         });
         let steps = self.losses.steps().filter(|step| step.change.lost.events() > 0);
         let lost = steps.map(move |step| (step.from.unwrap_or(start_ticks), step.until));
-        not_there.chain(lost).chain(self.unread.intervals())
+        let withheld = self.withheld().map(|(_, base_ticks, end_ticks)| (base_ticks, end_ticks));
+        not_there.chain(lost).chain(self.unread.intervals()).chain(withheld)
     }
 
     /// Returns the gaps with missing or lost events, ordered by time.
     fn losing_gaps(&self, start_ticks: u64) -> Vec<LaneGap> {
         // By the number of the first event after the gap.
-        let mut gaps = BTreeMap::new();
-        for (events, before, behind) in self.covered.gaps() {
+        let (mut gaps, explained) = (BTreeMap::new(), self.explained());
+        for (events, before, behind) in explained.gaps() {
             let from_ticks = before.map_or(start_ticks, |run| run.end_ticks);
             let (from_ticks, until_ticks) = between(from_ticks, behind.behind_ticks);
             let absent = events.end - events.start;
             let gap = LaneGap { from_ticks, until_ticks, absent, lost: Loss::default() };
             gaps.insert(events.end, gap);
         }
-        let last = self.covered.last();
+        let last = explained.last();
         let (read, from_ticks) = last.map_or((0, start_ticks), |(end, run)| (end, run.end_ticks));
         if self.recorded.0 > read {
             let (end, until_ticks) = self.recorded;
             let gap = LaneGap { from_ticks, until_ticks, absent: end - read, lost: Loss::default() };
             gaps.insert(end, gap);
         }
-        self.take_excluded(&mut gaps);
+        self.take_excluded(&explained, &mut gaps);
         for Step { before, from, until: until_ticks, change, .. } in self.losses.steps() {
             if change.lost == Loss::default() {
                 continue;
@@ -264,9 +285,20 @@ impl Lane {
         gaps
     }
 
+    /// Returns the events that were read, filtered or withheld.
+    fn explained(&self) -> Cow<'_, Coverage> {
+        let mut explained = Cow::Borrowed(&self.covered);
+        for (events, base_ticks, end_ticks) in self.withheld() {
+            while let Some(news) = explained.first_gap(events.clone()) {
+                explained.to_mut().add(news, base_ticks, end_ticks);
+            }
+        }
+        explained
+    }
+
     /// Subtracts excluded events from their gaps.
-    fn take_excluded(&self, gaps: &mut BTreeMap<u64, LaneGap>) {
-        for (end, events) in self.excluded(&self.covered) {
+    fn take_excluded(&self, explained: &Coverage, gaps: &mut BTreeMap<u64, LaneGap>) {
+        for (end, events) in self.excluded(explained) {
             if let Some((_, gap)) = gaps.range_mut(end..).next() {
                 gap.absent = gap.absent.saturating_sub(events);
             }

@@ -3,7 +3,7 @@
 //!
 //! This is the only place with these rules: readers, `listen` and the lake use it.
 
-use telemetry_format::{Header, Loss, flags};
+use telemetry_format::{Header, Loss};
 
 use crate::lanes::few::Few;
 
@@ -133,14 +133,9 @@ impl<T: Ord + Copy> Losses<T> {
 }
 
 impl HeaderSums {
-    /// Returns the sums that a header states. Events that were withheld after the stream was
-    /// written ([`flags::WITHHELD`]) are excluded.
+    /// Returns the sums that a header states.
     pub fn of(header: &Header) -> HeaderSums {
-        let withheld = match header.flags & flags::WITHHELD {
-            0 => 0,
-            _ => header.before.saturating_sub(header.lost.sink),
-        };
-        HeaderSums { lost: header.lost, excluded: header.excluded.max(withheld) }
+        HeaderSums { lost: header.lost, excluded: header.excluded }
     }
 
     /// Returns the number of recorded events that the stream was not given.

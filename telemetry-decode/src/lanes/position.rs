@@ -36,9 +36,10 @@ pub struct Position {
     /// store it.
     #[cfg_attr(feature = "serde", serde(default))]
     stated: Option<u64>,
-    /// True if events were withheld after the stream was written.
+    /// Events that were withheld after the stream was written, as those of `runs`. Earlier
+    /// versions did not store them.
     #[cfg_attr(feature = "serde", serde(default))]
-    is_withheld: bool,
+    withheld: Vec<(Range<u64>, u64, u64)>,
 }
 
 /// The sums in a header: lost because the pool was full, reentrant, lost by sinks; truncated;
@@ -67,7 +68,7 @@ impl Position {
             sums: Vec::new(),
             recorded,
             stated: None,
-            is_withheld: false,
+            withheld: Vec::new(),
         }
     }
 
@@ -105,7 +106,7 @@ impl Position {
             sums: lane.losses.all().flat_map(entries).collect(),
             recorded: lane.recorded,
             stated: Some(lane.stated),
-            is_withheld: lane.is_withheld,
+            withheld: lane.withheld().collect(),
         }
     }
 
@@ -126,7 +127,12 @@ impl Position {
         lane.earlier = lane.covered.len();
         lane.recorded = lane.recorded.max(self.recorded);
         lane.stated = lane.stated.max(self.stated.unwrap_or(self.recorded.0));
-        lane.is_withheld |= self.is_withheld;
+        for (events, base_ticks, end_ticks) in &self.withheld {
+            while let Some(gap) = lane.noted.first_gap(events.clone()) {
+                lane.noted.add(gap, *base_ticks, *end_ticks);
+            }
+            lane.withhold(events.clone(), *base_ticks, *end_ticks);
+        }
     }
 }
 

@@ -18,7 +18,7 @@ pub struct IndexedBlock {
     pub seq: u32,
     /// Offset of the part in the payload of its block.
     pub offset: u32,
-    /// Number of events.
+    /// Number of events that it has: 0 if they are withheld.
     pub events: u32,
     /// The flags of its header.
     pub flags: u8,
@@ -38,7 +38,7 @@ impl IndexedBlock {
             lane,
             seq: header.seq,
             offset: header.offset,
-            events: header.events,
+            events: if header.is_withheld() { 0 } else { header.events },
             flags: header.flags,
             base_ticks: header.base_ticks,
             end_ticks: header.end_ticks,

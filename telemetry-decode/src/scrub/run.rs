@@ -122,6 +122,9 @@ impl Writing<'_> {
     fn events(&mut self, block: &Block<'_>) -> io::Result<()> {
         let header = &block.header;
         let index = self.state.registry(header.registry);
+        if header.is_withheld() {
+            return self.copy(block);
+        }
         if index.is_some_and(|index| !self.marked[index].has_kind(header.kind)) {
             self.done.events += u64::from(header.events);
             return self.copy(block);
@@ -149,8 +152,8 @@ impl Writing<'_> {
         self.done.left_out += u64::from(events);
         let before = header.before.saturating_add(header.events.into());
         let (seq, base_ticks) = (header.seq.wrapping_add(1), header.end_ticks);
-        // What a shipper says of events that it left out stays so.
-        let flags = header.flags & (flags::SHED | flags::WITHHELD);
+        // What a shipper says of events that it shed stays so.
+        let flags = header.flags & flags::SHED;
         self.write(
             Header { events: 0, before, seq, base_ticks, offset: 0, flags, ..header.clone() },
             &[],

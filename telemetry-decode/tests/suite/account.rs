@@ -128,7 +128,7 @@ fn withheld_events_are_not_missing() {
 /// missing events, also for a reader that continues another one.
 #[test]
 fn excluded_events_do_not_hide_missing_ones() {
-    let stream = withheld();
+    let stream = withheld(".x.ex.");
     let check = |completeness: &Completeness, read: u64, context: &str| {
         let lane = &completeness.lanes[0];
         assert_eq!((lane.read, lane.missing, lane.excluded), (read, 4, 2), "{context}");
@@ -146,6 +146,36 @@ fn excluded_events_do_not_hide_missing_ones() {
     let end = &stream[blocks(&stream).pop().unwrap()];
     let rest = Reader::from_slice(end).resume(events.positions()).events().unwrap();
     assert_eq!(collect(rest).1.unaccounted, []);
+}
+
+/// What a shipper withheld is excluded, exactly. Other events beside it are missing. In another
+/// stream, all events may be there.
+#[test]
+fn what_a_shipper_withheld_is_excluded() {
+    for letters in ["......", ".x.wx.", "www...", "xxwwww", "wxwxwx", ".w.x.w", "wwwwww", ".....x"] {
+        let [read_events, missing, excluded] = ['.', 'x', 'w'].map(|of| 2 * letters.matches(of).count() as u64);
+        let (stream, whole) = (withheld(letters), withheld("......"));
+        let check = |completeness: &Completeness, wanted: (u64, u64, u64), context: &str| {
+            let read: u64 = completeness.lanes.iter().map(|lane| lane.read).sum();
+            let found = (read, completeness.missing(), completeness.excluded());
+            assert_eq!(found, wanted, "{letters}, {context}: {completeness}");
+        };
+        for way in Way::ALL {
+            check(&read(way, &stream).1, (read_events, missing, excluded), &format!("{way:?}"));
+            let mut nothing = Filter::default();
+            nothing.kinds.push("Nothing".into());
+            check(&read_filtered(way, &stream, nothing).1, (0, missing, excluded), &format!("{way:?}"));
+            for both in [[&stream[..], &whole], [&whole, &stream]] {
+                check(&read(way, &both.concat()).1, (12, 0, 0), &format!("{way:?}, both"));
+            }
+        }
+        let mut events = Reader::from_slice(&stream).events().unwrap();
+        while events.next().unwrap().is_some() {}
+        let again = Reader::from_slice(&stream).resume(events.positions()).events().unwrap();
+        check(&collect(again).1, (0, missing, excluded), "continued");
+        let rest = Reader::from_slice(&whole).resume(events.positions()).events().unwrap();
+        check(&collect(rest).1, (12 - read_events, 0, 0), "continued with all");
+    }
 }
 
 /// Streams of one session state sums of their own. Missing events at the ends of lanes are found if

@@ -20,7 +20,7 @@ pub struct Inspector {
     at: u64,
     unpacked: u64,
     max_unpacked: u64,
-    /// Events of all blocks, also of those that the segment before has.
+    /// Events in all blocks, also in those that the segment before has.
     events: u64,
     intervals: Intervals,
     /// The checksum in the name, if it is compared.
@@ -150,7 +150,7 @@ impl Inspector {
             return Err(self.wrong(format!("it grows beyond {most} bytes when it is decompressed")));
         }
         self.has_start |= header.base_wall == self.start_ns;
-        self.events += u64::from(header.events);
+        self.events += if header.is_withheld() { 0 } else { u64::from(header.events) };
         if header.block_type == BlockType::Events {
             self.intervals.add(&header);
         }

@@ -157,8 +157,10 @@ impl Session {
             class.carry.note(&header, start..start + len);
         }
         open.data += len;
-        open.events += u64::from(header.events);
-        open.withheld += if is_withheld { u64::from(block.header.events) } else { 0 };
+        let events = u64::from(block.header.events);
+        // One that was withheld before is counted already.
+        open.withheld += if is_withheld && !block.header.is_withheld() { events } else { 0 };
+        open.events += if is_withheld { 0 } else { events };
         Ok((priority, open.data))
     }
 

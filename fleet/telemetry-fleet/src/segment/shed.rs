@@ -33,6 +33,10 @@ pub fn shed(file: &Path, host: &Host, dir: &Path) -> io::Result<Option<(Segment,
         let header = block.header.clone();
         session = header.session;
         match header.block_type {
+            BlockType::Events if header.is_withheld() => {
+                intervals.add(&header);
+                left.extend_from_slice(block.bytes);
+            }
             BlockType::Events if header.thread != 0 || !labels.contains(&header.registry) => {
                 add(lanes.entry((header.registry, header.thread, header.kind)).or_default(), header);
             }
@@ -127,7 +131,7 @@ impl Run {
             ..header.clone()
         };
         let (first, last) = (&self.first, &self.last);
-        let begin = empty(first, first.before, first.offset, first.flags & flags::WITHHELD);
+        let begin = empty(first, first.before, first.offset, 0);
         let end = empty(last, self.end, last.offset + last.unpacked_len, flags::SHED);
         [Header { end_ticks: first.base_ticks, ..begin }, end]
     }

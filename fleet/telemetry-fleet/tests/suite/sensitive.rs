@@ -15,10 +15,7 @@ use crate::collect::{Fleet, with};
 use crate::rows::{Row, rows};
 use crate::segments::cut;
 use crate::ship::{files_in, said};
-use crate::texts::{LABEL, SECRET, SHARED, has, private, with_texts};
-
-/// The kind of `private` that stays.
-const PERSON: u8 = 0;
+use crate::texts::{LABEL, PERSON, SECRET, SHARED, has, private, with_texts};
 
 /// The events of the kinds that leave the host.
 fn leaving(rows: Vec<Row>) -> BTreeSet<Row> {

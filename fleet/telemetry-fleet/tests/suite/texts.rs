@@ -23,6 +23,9 @@ pub(crate) fn text(text: &str) -> Value<'_> {
     Value::String(RawStr::from(text))
 }
 
+/// The kind of `private` that stays on the host.
+pub(crate) const PERSON: u8 = 0;
+
 /// A stream of `private` and `shop` with known texts. `shop` comes after this many labels.
 pub(crate) fn with_texts(labels: u64) -> Vec<u8> {
     let shop = telemetry_schema::parse(include_str!("../../../../tests/registries/shop.toml")).unwrap();

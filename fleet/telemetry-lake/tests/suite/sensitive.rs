@@ -7,11 +7,13 @@ use std::process::Command;
 use telemetry_decode::Reader;
 use telemetry_decode::blocks::{Blocks, Piece};
 use telemetry_decode::scrub::{Method, Scrub};
+use telemetry_format::{BlockType, Header};
 use telemetry_lake::lake::Format;
+use telemetry_testing::made::{Plan, blocks, header, make};
 
 use crate::commit::FORMS;
 use crate::lakes::{Row, TestLake, said};
-use crate::texts::{LABEL, SECRET, SHARED, has, text, with_texts};
+use crate::texts::{LABEL, PERSON, SECRET, SHARED, has, private, text, with_texts};
 use crate::versions;
 
 /// All bytes of a lake, and of its segments.
@@ -66,6 +68,42 @@ fn what_is_missing_beside_them_is_told() {
     let said = lake.run(&["complete"]);
     let missing = format!("; {} events on h1 not here between", header.events);
     assert!(said.code == Some(1) && said.stdout.contains(&missing), "{}", said.stdout);
+}
+
+/// A shipper may begin to send them in the middle of a session, or cease to. What it has withheld is
+/// excluded exactly, and what is lost beside it is missing.
+#[test]
+fn a_shipper_that_is_changed_withholds_a_part() {
+    let plan = Plan { events: 1200, threads: 2, block_size: 512, ..Plan::default() };
+    let stream = make(&private(), &plan).stream;
+    // The blocks of lanes whose numbers are wanted, with everything else.
+    let select = |wanted: &dyn Fn(u32) -> bool| -> Vec<u8> {
+        let is_wanted = |header: Header| header.block_type != BlockType::Events || wanted(header.seq);
+        let blocks = blocks(&stream).into_iter().map(|block| &stream[block]);
+        blocks.filter(|block| is_wanted(header(block))).flatten().copied().collect()
+    };
+    let events_in = |stream: &[u8], is_wanted: fn(&Header) -> bool| -> u64 {
+        let headers = blocks(stream).into_iter().map(|block| header(&stream[block]));
+        headers.filter(is_wanted).map(|header| u64::from(header.events)).sum()
+    };
+    let (early, late) = (select(&|seq| seq < 3), select(&|seq| seq >= 3));
+    let one_is_lost = select(&|seq| seq < 3 && seq != 1);
+    for (early, withholds_early) in
+        [(&early, true), (&early, false), (&one_is_lost, true), (&one_is_lost, false)]
+    {
+        let lake = TestLake::new(Format::Parquet);
+        match withholds_early {
+            true => (lake.ship_cut("h1", early, 1 << 20), lake.ship_all("h1", &late)),
+            false => (lake.ship_all("h1", early), lake.ship_cut("h1", &late, 1 << 20)),
+        };
+        lake.commit();
+        let withheld = events_in(if withholds_early { early } else { &late }, |header| header.kind == PERSON);
+        let all = |stream| events_in(stream, |_| true);
+        let lost = all(&stream) - all(early) - all(&late);
+        let found = ["recorded", "rows", "excluded", "holes"].map(|of| sum(&lake, of));
+        assert_eq!(found, [1200, 1200 - withheld - lost, withheld, lost], "{withholds_early}");
+        assert!(withheld > 0 && (lost > 0) == (early == &one_is_lost));
+    }
 }
 
 /// The same with the program that ships.
