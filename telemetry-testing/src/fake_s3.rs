@@ -157,6 +157,7 @@ fn serve(connection: TcpStream, shared: &Mutex<State>) -> io::Result<()> {
             return Ok(());
         }
         let (mut len, mut is_conditional, mut tag, mut line) = (0, false, None, String::new());
+        let mut wanted: Option<(usize, Option<usize>)> = None;
         while input.read_line(&mut line)? > 2 {
             let lower = line.to_lowercase();
             if let Some(value) = lower.strip_prefix("content-length:") {
@@ -164,6 +165,11 @@ fn serve(connection: TcpStream, shared: &Mutex<State>) -> io::Result<()> {
             }
             if let Some(value) = lower.strip_prefix("if-match:") {
                 tag = Some(value.trim().trim_matches('"').to_owned());
+            }
+            // A client asks so for the rest of an object whose bytes came too slowly.
+            if let Some(value) = lower.strip_prefix("range: bytes=") {
+                let parts = value.trim().split_once('-').map(|(first, last)| (first.parse(), last.parse()));
+                wanted = parts.and_then(|(first, last)| Some((first.ok()?, last.ok())));
             }
             is_conditional |= lower.starts_with("if-none-match: *");
             line.clear();
@@ -177,7 +183,7 @@ fn serve(connection: TcpStream, shared: &Mutex<State>) -> io::Result<()> {
         let mut state = shared.lock().unwrap();
         state.waiting += 1;
         state.most_waiting = state.most_waiting.max(state.waiting);
-        let fault = state.fault();
+        let (fault, mut range) = (state.fault(), String::new());
         let (status, answer) = match (method, fault) {
             (_, Fault::Slow) => ("503 Slow Down", Vec::new()),
             ("PUT", Fault::Conflict) => ("409 Conflict", Vec::new()),
@@ -206,9 +212,15 @@ fn serve(connection: TcpStream, shared: &Mutex<State>) -> io::Result<()> {
                 let xmlns = "http://s3.amazonaws.com/doc/2006-03-01/";
                 ("200 OK", format!("<DeleteResult xmlns=\"{xmlns}\">{deleted}</DeleteResult>").into())
             }
-            (_, _) => match state.objects.get(&key) {
-                Some((_, object)) => ("200 OK", object.clone()),
-                None => ("404 Not Found", Vec::new()),
+            (_, _) => match (state.objects.get(&key), wanted) {
+                (Some((_, object)), None) => ("200 OK", object.clone()),
+                (Some((_, object)), Some((first, last))) if first < object.len() => {
+                    let end = last.map_or(object.len(), |last| object.len().min(last + 1));
+                    range = format!("Content-Range: bytes {first}-{}/{}\r\n", end - 1, object.len());
+                    ("206 Partial Content", object[first..end].to_vec())
+                }
+                (Some(_), Some(_)) => ("416 Range Not Satisfiable", Vec::new()),
+                (None, _) => ("404 Not Found", Vec::new()),
             },
         };
         let etag = state.objects.get(&key).map_or(0, |(tag, _)| *tag);
@@ -237,7 +249,7 @@ fn serve(connection: TcpStream, shared: &Mutex<State>) -> io::Result<()> {
         let len = answer.len();
         write!(
             output,
-            "HTTP/1.1 {status}\r\nETag: \"{etag}\"\r\nLast-Modified: Wed, 01 Jan 2025 00:00:00 GMT\r\nContent-Length: {len}\r\n\r\n"
+            "HTTP/1.1 {status}\r\nETag: \"{etag}\"\r\nLast-Modified: Wed, 01 Jan 2025 00:00:00 GMT\r\nContent-Length: {len}\r\n{range}\r\n"
         )?;
         if method != "HEAD" {
             output.write_all(&answer)?;
