@@ -21,6 +21,10 @@ const TARGETS: &[(&str, &[&str])] = &[
     ("mono", &["fuzz/seeds/mono"]),
     ("ghc", &["fuzz/seeds/ghc"]),
     ("mps", &["fuzz/seeds/mps"]),
+    ("perf", &["fuzz/seeds/perf"]),
+    ("program", &["fuzz/seeds/program"]),
+    ("wire", &["fuzz/seeds/wire"]),
+    ("segment", &["fuzz/seeds/stream"]),
 ];
 
 /// Has a line for each target: its name, and the inputs that it has had.

@@ -36,8 +36,13 @@ pub(crate) struct Contained {
 /// Searches a file. A program has each registry behind a head. Memory images and streams have them
 /// in blocks.
 pub(crate) fn search(path: &Path) -> std::io::Result<Contained> {
+    search_in(|| File::open(path))
+}
+
+/// Searches what `open` opens. Two are open at once.
+pub(crate) fn search_in<F: Read + Seek>(open: impl Fn() -> std::io::Result<F>) -> std::io::Result<Contained> {
     let mut found = Contained::default();
-    find(path, &[ProgramHead::MARK.as_bytes(), &MAGIC, CalledMark::MARK, RUNTIME], |which, file, at| {
+    find(&open, &[ProgramHead::MARK.as_bytes(), &MAGIC, CalledMark::MARK, RUNTIME], |which, file, at| {
         match which {
             0 => found.take(behind_head(file, at)?),
             1 => found.take(in_block(file, at)?),
@@ -47,14 +52,14 @@ pub(crate) fn search(path: &Path) -> std::io::Result<Contained> {
         Ok(true)
     })?;
     // A core dump may have only some pages of its program.
-    if !is_program(&mut File::open(path)?)? {
+    if !is_program(&mut open()?)? {
         found.called.clear();
     }
     Ok(found)
 }
 
 /// Returns true if a file is a program or a library for Linux, and not a core dump.
-fn is_program(file: &mut File) -> std::io::Result<bool> {
+fn is_program(file: &mut (impl Read + Seek)) -> std::io::Result<bool> {
     let head = part(file, 0, 18)?;
     Ok(head.starts_with(b"\x7fELF") && matches!(head.get(16..18), Some([2 | 3, 0])))
 }
@@ -63,10 +68,14 @@ fn is_program(file: &mut File) -> std::io::Result<bool> {
 #[cfg(unix)]
 pub(crate) fn variety(path: &Path) -> std::io::Result<Option<&'static str>> {
     let mut variety = None;
-    find(path, &[RUNTIME], |_, file, at| {
-        variety = runtime_at(file, at)?.map(|(_, name)| name);
-        Ok(variety.is_none())
-    })?;
+    find(
+        || File::open(path),
+        &[RUNTIME],
+        |_, file, at| {
+            variety = runtime_at(file, at)?.map(|(_, name)| name);
+            Ok(variety.is_none())
+        },
+    )?;
     Ok(variety)
 }
 
@@ -74,22 +83,26 @@ pub(crate) fn variety(path: &Path) -> std::io::Result<Option<&'static str>> {
 #[cfg(unix)]
 pub(crate) fn contains(path: &Path, bytes: &[u8]) -> std::io::Result<bool> {
     let mut found = false;
-    find(path, &[bytes], |_, _, _| {
-        found = true;
-        Ok(false)
-    })?;
+    find(
+        || File::open(path),
+        &[bytes],
+        |_, _, _| {
+            found = true;
+            Ok(false)
+        },
+    )?;
     Ok(found)
 }
 
 /// Passes each place where one of these strings of bytes is to a function, with the index of the
 /// string, until the function returns false. A place may come twice. Memory does not grow with the
 /// file.
-fn find(
-    path: &Path,
+fn find<F: Read + Seek>(
+    open: impl Fn() -> std::io::Result<F>,
     wanted: &[&[u8]],
-    mut take: impl FnMut(usize, &mut File, u64) -> std::io::Result<bool>,
+    mut take: impl FnMut(usize, &mut F, u64) -> std::io::Result<bool>,
 ) -> std::io::Result<()> {
-    let (mut file, mut other) = (File::open(path)?, File::open(path)?);
+    let (mut file, mut other) = (open()?, open()?);
     let finders: Vec<_> = wanted.iter().map(Finder::new).collect();
     let longest = wanted.iter().map(|bytes| bytes.len()).max().unwrap_or(1);
     let (mut buffer, mut kept, mut offset) = (vec![0; CHUNK], 0, 0_u64);
@@ -145,7 +158,7 @@ impl Contained {
 }
 
 /// Returns what the runtime says of itself at an offset, and its variety.
-fn runtime_at(file: &mut File, at: u64) -> std::io::Result<Option<(String, &'static str)>> {
+fn runtime_at(file: &mut (impl Read + Seek), at: u64) -> std::io::Result<Option<(String, &'static str)>> {
     let bytes = part(file, at, MAX_RUNTIME)?;
     let line = bytes.split(|byte| !(b' '..=b'~').contains(byte)).next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
@@ -154,7 +167,7 @@ fn runtime_at(file: &mut File, at: u64) -> std::io::Result<Option<(String, &'sta
 }
 
 /// Returns the registry behind the head at an offset.
-fn behind_head(file: &mut File, at: u64) -> std::io::Result<Option<Registry>> {
+fn behind_head(file: &mut (impl Read + Seek), at: u64) -> std::io::Result<Option<Registry>> {
     let Some(head) = ProgramHead::read(&part(file, at, ProgramHead::LEN)?) else { return Ok(None) };
     if head.len > MAX_PAYLOAD {
         return Ok(None);
@@ -164,7 +177,7 @@ fn behind_head(file: &mut File, at: u64) -> std::io::Result<Option<Registry>> {
 }
 
 /// Returns the registry of the block at an offset, if it is one of a registry.
-fn in_block(file: &mut File, at: u64) -> std::io::Result<Option<Registry>> {
+fn in_block(file: &mut (impl Read + Seek), at: u64) -> std::io::Result<Option<Registry>> {
     let Ok(header) = Header::decode(&part(file, at, HEADER_LEN)?, crc32c::crc32c) else { return Ok(None) };
     if header.block_type != BlockType::Registry || header.codec != telemetry_format::codec::NONE {
         return Ok(None);
@@ -179,9 +192,9 @@ fn registry_of(text: &[u8], fingerprint: u64) -> Option<Registry> {
 }
 
 /// Reads bytes at an offset, or fewer at the end of the file.
-fn part(file: &mut File, at: u64, len: usize) -> std::io::Result<Vec<u8>> {
+fn part(file: &mut (impl Read + Seek), at: u64, len: usize) -> std::io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(at))?;
     let mut bytes = Vec::new();
-    file.take(len as u64).read_to_end(&mut bytes)?;
+    file.by_ref().take(len as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

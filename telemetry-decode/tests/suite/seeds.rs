@@ -1,10 +1,10 @@
-//! The seeds of the fuzzer: memory images, and streams of the writer after a byte that selects the
-//! way of reading.
+//! The seeds of the fuzzer: memory images, programs, and streams of the writer after a byte that
+//! selects the way of reading.
 
 use telemetry_format::BlockType;
 
 use crate::damage;
-use crate::made::{Plan, blocks, header, make, registry, shuffle};
+use crate::made::{Plan, blocks, header, make, registry, shuffle, withheld};
 use crate::recover;
 
 fn of_stream() -> Vec<(&'static str, Vec<u8>)> {
@@ -26,6 +26,7 @@ fn of_stream() -> Vec<(&'static str, Vec<u8>)> {
         ("cut", with_mode(0, small[..small.len() - 30].to_vec())),
         ("sensitive", with_mode(0x0d, marked(include_str!("../../../tests/registries/private.toml")))),
         ("limits", with_mode(1, marked(include_str!("../../../tests/registries/limits.toml")))),
+        ("withheld", with_mode(1, withheld(".w.x.w"))),
         ("rules", with_mode(1, marked(include_str!("../../../tests/registries/served.toml")))),
     ]
 }
@@ -48,13 +49,26 @@ fn of_recover() -> Vec<(&'static str, Vec<u8>)> {
     vec![("image", [&facts, live].concat()), ("image-and-stream", both), ("stream", small)]
 }
 
+/// Files that have registries: as a program has them, and in blocks.
+fn of_program() -> Vec<(&'static str, Vec<u8>)> {
+    let program = registry().for_program();
+    let runtime = b"telemetry-runtime 0.1.0 variety=hot\0";
+    let called = [&b"\x89TelEm\x01\0"[..], &registry().fingerprint().to_le_bytes()].concat();
+    let elf = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0";
+    vec![
+        ("program", [&elf[..], program.as_bytes(), runtime, &called].concat()),
+        ("stream", make(&registry(), &Plan { events: 1, ..Plan::default() }).stream),
+        ("cut", program.as_bytes()[..program.len() / 2].to_vec()),
+    ]
+}
+
 fn with_mode(mode: u8, stream: Vec<u8>) -> Vec<u8> {
     [vec![mode], stream].concat()
 }
 
 #[test]
 fn seeds_are_what_the_writer_writes() {
-    for (target, seeds) in [("stream", of_stream()), ("recover", of_recover())] {
+    for (target, seeds) in [("stream", of_stream()), ("recover", of_recover()), ("program", of_program())] {
         let folder = format!("{}/../fuzz/seeds/{target}", env!("CARGO_MANIFEST_DIR"));
         for (name, seed) in seeds {
             let path = format!("{folder}/{name}");

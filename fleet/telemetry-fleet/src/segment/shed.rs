@@ -132,7 +132,7 @@ impl Run {
         };
         let (first, last) = (&self.first, &self.last);
         let begin = empty(first, first.before, first.offset, 0);
-        let end = empty(last, self.end, last.offset + last.unpacked_len, flags::SHED);
+        let end = empty(last, self.end, last.offset.saturating_add(last.unpacked_len), flags::SHED);
         [Header { end_ticks: first.base_ticks, ..begin }, end]
     }
 }
