@@ -293,7 +293,8 @@ impl Header {
     /// Returns true if the events are not in the payload, because they stay on their host
     /// ([`flags::WITHHELD`]).
     pub const fn is_withheld(&self) -> bool {
-        self.flags & flags::WITHHELD != 0 && self.payload_len == 0
+        // The checksum of no bytes is 0.
+        self.flags & flags::WITHHELD != 0 && self.payload_len == 0 && self.payload_crc == 0
     }
 
     /// Returns the header's first [`HEADER_LEN`] bytes, with its checksum last. If `header_len` is

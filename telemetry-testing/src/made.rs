@@ -271,10 +271,19 @@ pub fn edit(block: &mut [u8], change: impl FnOnce(&mut Header)) {
     block[..HEADER_LEN].copy_from_slice(&header.encode(crc32c::crc32c));
 }
 
-/// Makes a stream of one lane, in six blocks of two events. A letter for each says what became of
-/// it: `.` is there, `x` is lost, and a shipper withheld `w`. `e` is a block without events that
-/// states all events before and its own as excluded, and the session does not count its own.
+/// Makes a stream of one lane, in six blocks of two events. It has a letter for each: `.` is there,
+/// `x` is lost, and a shipper withheld `w`. `e` is a block without events that states all events
+/// before and its own as excluded, and the session does not count its own.
 pub fn withheld(blocks_there: &str) -> Vec<u8> {
+    withheld_in(blocks_there, false)
+}
+
+/// Makes the stream of [`withheld`], in which the six are parts of one block.
+pub fn withheld_parts(parts_there: &str) -> Vec<u8> {
+    withheld_in(parts_there, true)
+}
+
+fn withheld_in(blocks_there: &str, are_parts: bool) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new());
     writer.session(1, &Facts::default(), 0, START).unwrap();
     let lane = Lane { session: 1, thread: 4, registry: writer.registry(1, &registry()).unwrap() };
@@ -291,9 +300,12 @@ pub fn withheld(blocks_there: &str) -> Vec<u8> {
         let Header { thread, before, header_len, .. } = header(&block);
         if thread == 4 {
             // A block of its own has no time from the part before it.
-            edit(&mut block, |header| {
-                (header.seq, header.offset) = (before as u32, 0);
-                header.base_ticks = 10.max(5 * before + 5);
+            edit(&mut block, |header| match are_parts {
+                true => {}
+                false => {
+                    (header.seq, header.offset) = (before as u32, 0);
+                    header.base_ticks = 10.max(5 * before + 5);
+                }
             });
             let letter = letters.next().unwrap();
             match letter {
@@ -302,7 +314,10 @@ pub fn withheld(blocks_there: &str) -> Vec<u8> {
                 _ => {}
             }
             edit(&mut block, |header| match letter {
-                b'w' => (header.flags, header.payload_len, header.unpacked_len) = (flags::WITHHELD, 0, 0),
+                b'w' => {
+                    header.offset += header.unpacked_len;
+                    (header.flags, header.payload_len, header.unpacked_len) = (flags::WITHHELD, 0, 0);
+                }
                 b'e' => {
                     (header.events, header.payload_len, header.unpacked_len) = (0, 0, 0);
                     (header.before, header.excluded) = (before + 2, before + 2);

@@ -110,7 +110,7 @@ class _LaneState:
         #: Events whose blocks are in the stream, as their headers say.
         self.noted = _Coverage()
         self.unread = _Coverage()
-        #: Events that were withheld after the stream was written.
+        #: Events that were withheld after the stream was written. Another part may have them.
         self.withheld = _Coverage()
         self.losses = _Losses()
         self.recorded = 0
@@ -121,11 +121,12 @@ class _LaneState:
         self.note_losses(header.before, header)
         self.recorded = max(self.recorded, header.end())
         self.stated = max(self.stated, header.end() - header.excluded - header.lost.sink)
+        if header.is_withheld():
+            self.withheld.fill(header.before, header.end())
+            return
         gap = self.noted.first_gap(header.before, header.end())
         if gap is not None:
             self.noted.add(*gap, 0, 0)
-        if header.is_withheld():
-            self.withheld.fill(header.before, header.end())
 
     def note_losses(self, before: int, header: _Header) -> None:
         self.losses.note(before, (*header.lost, header.excluded))
@@ -149,9 +150,10 @@ class _LaneState:
     def written(self) -> int:
         """Returns the number of events that were written to the stream, as its headers say. Another
         stream of the session may have events that were not written to this one."""
-        excluded = sum(events for _, events in self.excluded(self.noted))
+        noted = self.noted.union(self.withheld)
+        excluded = sum(events for _, events in self.excluded(noted))
         written = self.recorded - self.losses.total()[2] - excluded
-        return min(max(written, self.noted.count()), self.stated)
+        return min(max(written, noted.count()), self.stated)
 
     def count_unreadable(self, start: int, header: _Header) -> None:
         """Counts the events of a part as unreadable, from a number on."""
@@ -162,7 +164,7 @@ class _LaneState:
     def missing(self) -> tuple[int, int]:
         """Returns events that were written but not read, and events that were excluded."""
         absent = max(self.recorded - self.covered.count(), 0)
-        # What is withheld is in no gap.
+        # Withheld events are not missing.
         explained = self.covered.union(self.withheld)
         # Gaps by the number of the event after them.
         gaps: dict[int, int] = {}

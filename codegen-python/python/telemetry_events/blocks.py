@@ -204,7 +204,8 @@ class _Header(_t.NamedTuple):
 
     def is_withheld(self) -> bool:
         """Returns whether the events are not in the payload, because they stay on their host."""
-        return self.flags & _WITHHELD != 0 and self.payload_len == 0
+        # The checksum of no bytes is 0.
+        return self.flags & _WITHHELD != 0 and self.payload_len == 0 and self.payload_crc == 0
 
 
 _HEADER = _struct.Struct("<9xBHBBBxIIQQIIIIQQQQQQQQQ8xII")

@@ -256,7 +256,9 @@ class _ColumnsReader(Reader[_t.Any]):
             # Of blocks with the same counters, only the first and the last tell something.
             differs = losses[1:] != losses[:-1]
             tells[1:-1] = differs[1:] | differs[:-1]
-        tells |= (fields["flags"][rows] & _WITHHELD != 0) & (fields["payload_len"][rows] == 0)
+        lengths, sums = fields["payload_len"][rows], fields["payload_crc"][rows]
+        withheld = (fields["flags"][rows] & _WITHHELD != 0) & (lengths == 0) & (sums == 0)
+        tells |= withheld
         for row in rows[tells].tolist():
             state.note(index.header(row))
         state.recorded = max(state.recorded, min(int(end.max()), _MAX))

@@ -103,7 +103,6 @@ class _Parts(_Contents):
             return None
         report.blocks += 1
         if header.is_withheld():
-            state.open = None
             return None
         unpacked = _unpacked(header, payload)
         if not isinstance(unpacked, str):

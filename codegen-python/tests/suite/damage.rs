@@ -4,7 +4,9 @@ use telemetry_decode::Order;
 use telemetry_format::flags;
 
 use crate::dump::{Compared, dump};
-use crate::made::{Plan, Random, blocks, edit, header, late_loss, make, of_two_sinks, registry, withheld};
+use crate::made::{
+    Plan, Random, blocks, edit, header, late_loss, make, of_two_sinks, registry, withheld, withheld_parts,
+};
 
 fn lossy(seed: u64) -> Vec<u8> {
     let plan = Plan { seed, sessions: 2, events: 60, lose: 7, flush: 4, ..Plan::default() };
@@ -88,6 +90,10 @@ fn excluded_events_do_not_hide_missing_ones() {
     compared.check(&stream, "excluded");
     for letters in [".x.wx.", "www...", "xxwwww", "wxwxwx", "wwwwww"] {
         compared.check(&withheld(letters), letters);
+        let parts = [withheld_parts(letters), withheld_parts("......")];
+        compared.check(&parts[0], letters);
+        compared.check(&parts.concat(), letters);
+        compared.check(&[&parts[1][..], &parts[0]].concat(), letters);
     }
     compared.check(&late_loss(), "a loss that is stated late");
 }

@@ -33,12 +33,25 @@ pub(crate) fn events_in(ranges: &[Range]) -> u64 {
     ranges.iter().map(|range| range.until - range.from).sum()
 }
 
-/// Adds a range to sorted ranges, and joins them.
+/// The most ranges of events that a shipper did not send. Segments need little space to state them.
+const MAX_TOLD: usize = 1 << 14;
+
+/// Adds a range to sorted ranges with others between them. If there are too many, it is left out,
+/// and its events count as a hole.
 pub(crate) fn add(ranges: &mut Vec<Range>, range: Range) {
-    if range.from < range.until {
-        let at = ranges.partition_point(|known| known.from <= range.from);
-        ranges.insert(at, range);
-        join(ranges);
+    if range.from >= range.until {
+        return;
+    }
+    // The ranges that it joins.
+    let first = ranges.partition_point(|known| known.until < range.from);
+    let behind = first + ranges[first..].partition_point(|known| known.from <= range.until);
+    let mut all = range;
+    for known in &ranges[first..behind] {
+        (all.from, all.until) = (all.from.min(known.from), all.until.max(known.until));
+        (all.from_ns, all.until_ns) = (all.from_ns.min(known.from_ns), all.until_ns.max(known.until_ns));
+    }
+    if first < behind || ranges.len() < MAX_TOLD {
+        ranges.splice(first..behind, [all]);
     }
 }
 

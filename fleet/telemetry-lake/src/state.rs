@@ -91,7 +91,7 @@ pub struct LaneState {
     /// may be rows nevertheless.
     #[serde(default)]
     pub shed: Vec<Range>,
-    /// Events of kinds that a shipper withheld, in the same way.
+    /// Events of kinds that a shipper withheld, as those of `shed`.
     #[serde(default)]
     pub withheld: Vec<Range>,
     /// Events that were rows until they were deleted: ranges with other events between them. They
@@ -270,9 +270,14 @@ impl LaneState {
         sum
     }
 
-    /// Returns the events that are or were rows, or were shed or withheld, in order.
+    /// Returns the events that are or were rows, or were shed or withheld, in order. None of the
+    /// events before a range is later than its `from_ns`.
     fn there(&self) -> Vec<Range> {
-        in_order([self.taken(), self.shed_ranges(), self.withheld_ranges()].concat())
+        let told = self.shed_ranges().into_iter().chain(self.withheld_ranges());
+        // The first part of one may continue a block, whose beginning is earlier than the events
+        // before that part.
+        let told = told.map(|range| Range { from_ns: range.until_ns, ..range });
+        in_order(self.taken().into_iter().chain(told).collect())
     }
 
     /// Returns the events that are or were rows, in order.

@@ -42,7 +42,8 @@ pub(crate) struct Verdict {
     filtered: u64,
     lost: Lost,
     missing: u64,
-    /// Recorded while their kind was not output; neither lost nor missing.
+    /// Recorded while their kind was not output, or of kinds that stay on their host; neither lost
+    /// nor missing.
     excluded: u64,
     /// Left out by limits of the registry; neither lost nor missing.
     #[serde(skip_serializing_if = "is_zero")]

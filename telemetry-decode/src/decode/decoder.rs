@@ -160,7 +160,7 @@ impl Decoder {
             return true;
         }
         let (lane, event_range) = (self.lane(header), EventRange::from(header));
-        if !self.lanes[lane as usize].has_new_gap(&event_range) {
+        if !self.lanes[lane as usize].has_new_gap(header) {
             return true;
         }
         self.change(lane, |lane, has_room| {
@@ -353,24 +353,18 @@ impl Decoder {
     pub(crate) fn open(&mut self, place: Place, header: &Header, want: Want) -> Option<Part> {
         let id = self.lane(header);
         self.note(id, header);
-        let (event_range, len) = (EventRange::from(header), place.range.end - place.range.start);
-        if header.is_withheld() {
-            self.report.blocks += 1;
-            self.report.bytes.read += len;
-            self.lanes[id as usize].open = None;
-            return None;
-        }
-        let lane = &self.lanes[id as usize];
+        let (event_range, len) = (EventRange::there(header), place.range.end - place.range.start);
         if want == Want::No {
             self.leave_out(id, &event_range, len);
             return None;
         }
         self.report.blocks += 1;
-        if header.events == 0 && header.payload_len == 0 {
-            // A block that only states losses.
+        if header.events == 0 && header.payload_len == 0 || header.is_withheld() {
+            // A block that only states losses, or events that are elsewhere.
             self.report.bytes.read += len;
             return None;
         }
+        let lane = &self.lanes[id as usize];
         let news = lane.news(&event_range);
         let repeats = header.events > 0 && news.is_none();
         let last = header.flags & flags::LAST != 0;

@@ -37,7 +37,7 @@ pub(crate) struct Lane {
     /// Events that this reader or earlier readers returned or filtered.
     pub(crate) covered: Coverage,
     /// Events whose blocks are in the stream according to their headers, or were read by earlier
-    /// readers.
+    /// readers. Those that are only withheld are not among them.
     pub(crate) noted: Coverage,
     /// Events whose blocks are in the stream, but damaged or undecodable.
     unread: Coverage,
@@ -46,7 +46,8 @@ pub(crate) struct Lane {
     pub(crate) recorded: (u64, u64),
     /// The most events that one header tells were given to its stream.
     pub(crate) stated: u64,
-    /// Events that were withheld after the stream was written, if there are any.
+    /// Events that were withheld after the stream was written, if there are any. Another part may
+    /// have them.
     withheld: Option<Box<Coverage>>,
 }
 
@@ -78,6 +79,12 @@ impl From<&Header> for EventRange {
 }
 
 impl EventRange {
+    /// Returns the events that a part has in its payload.
+    pub(crate) fn there(header: &Header) -> EventRange {
+        let events = if header.is_withheld() { 0 } else { header.events };
+        EventRange { events, ..EventRange::from(header) }
+    }
+
     pub(crate) fn range(&self) -> Range<u64> {
         self.before..self.before.saturating_add(self.events.into())
     }
@@ -117,8 +124,13 @@ impl Lane {
     }
 
     /// Returns true if the events of a part would be behind a gap that is not listed yet.
-    pub(crate) fn has_new_gap(&self, event_range: &EventRange) -> bool {
-        self.noted.first_gap(event_range.range()).is_some_and(|news| self.noted.is_apart(&news))
+    pub(crate) fn has_new_gap(&self, header: &Header) -> bool {
+        let nothing = Coverage::default();
+        let known = match header.is_withheld() {
+            true => self.withheld.as_deref().unwrap_or(&nothing),
+            false => &self.noted,
+        };
+        known.first_gap(EventRange::from(header).range()).is_some_and(|news| known.is_apart(&news))
     }
 
     /// Notes the statements of a header about the lane, whether or not its events are readable.
@@ -126,16 +138,11 @@ impl Lane {
         self.note_losses(header.before, header, has_room);
         let event_range = EventRange::from(header);
         self.note_end(header);
+        if header.is_withheld() {
+            return self.withhold(event_range.range(), event_range.base_ticks, event_range.end_ticks);
+        }
         if let Some(news) = self.noted.first_gap(event_range.range()) {
             event_range.add_to(&mut self.noted, news);
-        }
-        let has_room = |lane: &Lane| {
-            let is_apart = |withheld: &Coverage| withheld.is_apart(&event_range.range());
-            has_room || !lane.withheld.as_deref().is_none_or(is_apart)
-        };
-        // Without room, they count as missing.
-        if header.is_withheld() && has_room(self) {
-            self.withhold(event_range.range(), event_range.base_ticks, event_range.end_ticks);
         }
     }
 
@@ -143,7 +150,7 @@ impl Lane {
     pub(crate) fn withhold(&mut self, events: Range<u64>, base_ticks: u64, end_ticks: u64) {
         let withheld = self.withheld.get_or_insert_default();
         while let Some(news) = withheld.first_gap(events.clone()) {
-            withheld.add(news, base_ticks, end_ticks);
+            withheld.add_behind(news, base_ticks, end_ticks, end_ticks);
         }
     }
 
@@ -169,9 +176,10 @@ impl Lane {
     /// Returns the number of events that were given to the stream, as far as the lane's headers
     /// tell. Another stream of the session may have events that this one was not given.
     pub(crate) fn given(&self) -> u64 {
-        let excluded: u64 = self.excluded(&self.noted).iter().map(|(_, events)| events).sum();
+        let noted = self.with_withheld(&self.noted);
+        let excluded: u64 = self.excluded(&noted).iter().map(|(_, events)| events).sum();
         let given = self.recorded.0.saturating_sub(self.losses.total().lost.sink).saturating_sub(excluded);
-        given.max(self.noted.len()).min(self.stated)
+        given.max(noted.len()).min(self.stated)
     }
 
     /// Returns the first events of a part that were in no other part.
@@ -245,14 +253,16 @@ impl Lane {
         });
         let steps = self.losses.steps().filter(|step| step.change.lost.events() > 0);
         let lost = steps.map(move |step| (step.from.unwrap_or(start_ticks), step.until));
-        let withheld = self.withheld().map(|(_, base_ticks, end_ticks)| (base_ticks, end_ticks));
+        // Another part may have them.
+        let withheld = self.withheld().filter(|(events, ..)| self.noted.first_gap(events.clone()).is_some());
+        let withheld = withheld.map(|(_, base_ticks, end_ticks)| (base_ticks, end_ticks));
         not_there.chain(lost).chain(self.unread.intervals()).chain(withheld)
     }
 
     /// Returns the gaps with missing or lost events, ordered by time.
     fn losing_gaps(&self, start_ticks: u64) -> Vec<LaneGap> {
         // By the number of the first event after the gap.
-        let (mut gaps, explained) = (BTreeMap::new(), self.explained());
+        let (mut gaps, explained) = (BTreeMap::new(), self.with_withheld(&self.covered));
         for (events, before, behind) in explained.gaps() {
             let from_ticks = before.map_or(start_ticks, |run| run.end_ticks);
             let (from_ticks, until_ticks) = between(from_ticks, behind.behind_ticks);
@@ -285,15 +295,15 @@ impl Lane {
         gaps
     }
 
-    /// Returns the events that were read, filtered or withheld.
-    fn explained(&self) -> Cow<'_, Coverage> {
-        let mut explained = Cow::Borrowed(&self.covered);
+    /// Returns the events of a set, and those that were withheld.
+    fn with_withheld<'s>(&self, set: &'s Coverage) -> Cow<'s, Coverage> {
+        let mut set = Cow::Borrowed(set);
         for (events, base_ticks, end_ticks) in self.withheld() {
-            while let Some(news) = explained.first_gap(events.clone()) {
-                explained.to_mut().add(news, base_ticks, end_ticks);
+            while let Some(news) = set.first_gap(events.clone()) {
+                set.to_mut().add_behind(news, base_ticks, end_ticks, end_ticks);
             }
         }
-        explained
+        set
     }
 
     /// Subtracts excluded events from their gaps.

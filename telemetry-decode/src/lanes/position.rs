@@ -128,9 +128,6 @@ impl Position {
         lane.recorded = lane.recorded.max(self.recorded);
         lane.stated = lane.stated.max(self.stated.unwrap_or(self.recorded.0));
         for (events, base_ticks, end_ticks) in &self.withheld {
-            while let Some(gap) = lane.noted.first_gap(events.clone()) {
-                lane.noted.add(gap, *base_ticks, *end_ticks);
-            }
             lane.withhold(events.clone(), *base_ticks, *end_ticks);
         }
     }

@@ -38,7 +38,7 @@ impl IndexedBlock {
             lane,
             seq: header.seq,
             offset: header.offset,
-            events: if header.is_withheld() { 0 } else { header.events },
+            events: EventRange::there(header).events,
             flags: header.flags,
             base_ticks: header.base_ticks,
             end_ticks: header.end_ticks,

@@ -43,7 +43,7 @@ pub struct IndexedLane {
     pub kind: u8,
     /// Number of its events blocks.
     pub blocks: u64,
-    /// Sum of the events that their headers state.
+    /// Sum of their events.
     pub events: u64,
     /// Sum of their lengths, with headers.
     pub bytes: u64,

@@ -81,7 +81,7 @@ impl Ledger {
         }
         let (freed, lost) = lane.split(lane.missing);
         while let Some(gap) = lane.found.first_gap(range.clone()) {
-            lane.events += gap.end - gap.start;
+            lane.events += if header.is_withheld() { 0 } else { gap.end - gap.start };
             lane.found.add(gap, header.base_ticks, header.end_ticks);
         }
         header.excluded = header.excluded.max(freed);

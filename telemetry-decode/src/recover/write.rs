@@ -12,7 +12,7 @@ use super::copies::{Whole, join};
 use super::recovered::{LastEvent, OpenBlock, Recovered, ThreadInFlight};
 use crate::bytes::source::Source;
 use crate::decode::decoder::Decoder;
-use crate::lanes::lane::LaneKey;
+use crate::lanes::lane::{EventRange, LaneKey};
 use crate::lanes::losses::HeaderSums;
 use crate::write::block::write_block;
 
@@ -82,7 +82,7 @@ pub(super) fn write(
                 header.payload_len = payload.len() as u32;
                 decoder.state.names_block(lane, &header, &payload);
             }
-            (blocks, events) = (blocks + 1, events + u64::from(header.events));
+            (blocks, events) = (blocks + 1, events + u64::from(EventRange::there(&header).events));
             write_block(&mut out, header, &payload)?;
             if last.as_ref().map(|last| last.ticks) <= candidate.as_ref().map(|last| last.ticks) {
                 *last = candidate;

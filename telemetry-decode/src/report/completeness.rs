@@ -147,8 +147,8 @@ pub struct LaneReport {
     pub missing: u64,
     /// Missing events whose blocks are in the input, but damaged or undecodable.
     pub unread: u64,
-    /// Events recorded while their kind was not output. The stream was never meant to have them, so
-    /// they are not a loss.
+    /// Events recorded while their kind was not output, or of kinds that stay on their host. The
+    /// stream was never meant to have them, so they are not a loss.
     pub excluded: u64,
     /// The gaps with missing or lost events, ordered by time.
     pub gaps: Vec<LaneGap>,

@@ -76,7 +76,7 @@ fn labels_of(
     let mut blocks = Blocks::skipping(source);
     while let Some(piece) = blocks.next()? {
         let Piece::Block(Block { header, payload, .. }) = piece else { continue };
-        let is_of_events = header.block_type == BlockType::Events;
+        let is_of_events = header.block_type == BlockType::Events && !header.is_withheld();
         let Some(index) = state.registry(header.registry).filter(|_| is_of_events) else { continue };
         let bit = 1_u64.checked_shl(header.kind.into()).unwrap_or(0);
         if marked[index].label_kinds & bit == 0 {

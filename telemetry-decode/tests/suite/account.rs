@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use telemetry_decode::completeness::{LaneGap, LaneReport};
 use telemetry_decode::writer::{Lane, Writer};
-use telemetry_decode::{Completeness, Facts, Filter, Reader};
+use telemetry_decode::{Completeness, Facts, Filter, Order, Reader};
 use telemetry_format::{BlockType, Loss};
 
 use crate::made::{
     Plan, Random, START, blocks, edit, header, late_loss, make, of_two_sinks, registry, withheld,
+    withheld_parts,
 };
 use crate::read::{LaneKey, Way, assert_same_lanes, by_lane, collect, read, read_filtered};
 
@@ -153,7 +154,8 @@ fn excluded_events_do_not_hide_missing_ones() {
 #[test]
 fn what_a_shipper_withheld_is_excluded() {
     for letters in ["......", ".x.wx.", "www...", "xxwwww", "wxwxwx", ".w.x.w", "wwwwww", ".....x"] {
-        let [read_events, missing, excluded] = ['.', 'x', 'w'].map(|of| 2 * letters.matches(of).count() as u64);
+        let [read_events, missing, excluded] =
+            ['.', 'x', 'w'].map(|of| 2 * letters.matches(of).count() as u64);
         let (stream, whole) = (withheld(letters), withheld("......"));
         let check = |completeness: &Completeness, wanted: (u64, u64, u64), context: &str| {
             let read: u64 = completeness.lanes.iter().map(|lane| lane.read).sum();
@@ -175,6 +177,28 @@ fn what_a_shipper_withheld_is_excluded() {
         check(&collect(again).1, (0, missing, excluded), "continued");
         let rest = Reader::from_slice(&whole).resume(events.positions()).events().unwrap();
         check(&collect(rest).1, (12 - read_events, 0, 0), "continued with all");
+    }
+}
+
+/// A stream may have the parts of a block, and another one may have them withheld. Those that are
+/// there are read, and come in any order.
+#[test]
+fn withheld_parts_of_a_block_hide_no_others() {
+    let whole = withheld_parts("......");
+    for letters in ["wwwwww", ".w....", "..wwww", "w.w.w."] {
+        let stream = withheld_parts(letters);
+        for both in [[&stream[..], &whole], [&whole, &stream]] {
+            for way in Way::ALL {
+                let (events, completeness) = read(way, &both.concat());
+                let found = (events.len(), completeness.missing(), completeness.excluded());
+                assert_eq!(found, (12, 0, 0), "{letters}, {way:?}: {completeness}");
+            }
+            // Nothing is uncertain.
+            let both = both.concat();
+            let mut events = Reader::from_slice(&both).order(Order::Time).events().unwrap();
+            while events.next().unwrap().is_some() {}
+            assert_eq!(events.gaps(), [], "{letters}");
+        }
     }
 }
 

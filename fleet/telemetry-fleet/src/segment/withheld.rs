@@ -167,8 +167,8 @@ pub(crate) fn marks_sensitive(segment: &Path) -> io::Result<bool> {
 }
 
 /// Returns the header of a part that stays, without its payload. It follows from the part alone, so
-/// a stream that is cut again gives the same. Its offset is the end of the part, so a segment with it
-/// has another name than one with the part itself.
+/// a stream that is cut again gives the same. Its offset is the end of the part, so a segment with
+/// it has another name than one with the part itself.
 fn withheld(header: &Header) -> Header {
     Header { flags: flags::WITHHELD, ..without_payload(header) }
 }

@@ -70,8 +70,8 @@ fn what_is_missing_beside_them_is_told() {
     assert!(said.code == Some(1) && said.stdout.contains(&missing), "{}", said.stdout);
 }
 
-/// A shipper may begin to send them in the middle of a session, or cease to. What it has withheld is
-/// excluded exactly, and what is lost beside it is missing.
+/// A shipper may begin to send them in the middle of a session, or cease to. What it has withheld
+/// is excluded exactly, and what is lost beside it is missing.
 #[test]
 fn a_shipper_that_is_changed_withholds_a_part() {
     let plan = Plan { events: 1200, threads: 2, block_size: 512, ..Plan::default() };

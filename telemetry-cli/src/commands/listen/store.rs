@@ -135,7 +135,7 @@ impl Store {
         session.write(bytes).map_err(|error| Refusal::File(session.file.clone(), error))?;
         session.blocks += 1;
         session.bytes += len;
-        session.events += u64::from(header.events);
+        session.events += if header.is_withheld() { 0 } else { u64::from(header.events) };
         session.ended |= header.flags & flags::END != 0;
         session.facts.extend(fact.filter(|_| session.facts.len() < MAX_FACTS));
         if is_unique(header) {
