@@ -299,14 +299,13 @@ fn withheld_in(blocks_there: &str, are_parts: bool) -> Vec<u8> {
         let mut block = stream[block].to_vec();
         let Header { thread, before, header_len, .. } = header(&block);
         if thread == 4 {
-            // A block of its own has no time from the part before it.
-            edit(&mut block, |header| match are_parts {
-                true => {}
-                false => {
+            if !are_parts {
+                // A block of its own has no time from the part before it.
+                edit(&mut block, |header| {
                     (header.seq, header.offset) = (before as u32, 0);
                     header.base_ticks = 10.max(5 * before + 5);
-                }
-            });
+                });
+            }
             let letter = letters.next().unwrap();
             match letter {
                 b'x' => continue,

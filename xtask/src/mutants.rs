@@ -259,10 +259,12 @@ fn changed(commit: &str, time: Option<Duration>) -> Result<(), String> {
             }
             _ => {}
         }
-        let (tests, words) = subject.rounds[0];
+        // All tests of the package itself: no round follows.
+        let own = subject.rounds.iter().rfind(|(tests, _)| *tests == subject.package);
+        let (tests, words) = own.unwrap_or(&subject.rounds[0]);
         let mut command = command(subject, &folder, tests);
         command.args(["--baseline", "skip", "--timeout", "60", "--shuffle", "--in-diff"]).arg(&file);
-        wait(command.arg("--").args(words), left)?;
+        wait(command.arg("--").args(*words), left)?;
         collect(&folder, &mut outcomes);
     }
     // Time decides how many are tried, so only what is no accident fails.
