@@ -17,7 +17,7 @@ use crate::lakes::{Form, Said, TestLake, said};
 ///
 /// Requests from here do not fail.
 const SERVER: &str = r#"
-import random, sys, time, boto3
+import random, sys, time, traceback, boto3
 from moto.server import DomainDispatcherApplication, ThreadedMotoServer
 asked, faults, dispatch = [], {}, DomainDispatcherApplication.__call__
 def serve(self, environ, start_response):
@@ -55,8 +55,7 @@ print(url, 0, flush=True)
 def keys(prefix):
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket="fleet", Prefix=prefix):
         yield from [o["Key"] for o in page.get("Contents", [])]
-for line in sys.stdin.buffer:
-    words = line.decode().split()
+def do(words):
     if words[0] == "put":
         s3.put_object(Bucket="fleet", Key=words[1], Body=sys.stdin.buffer.read(int(words[2])))
     elif words[0] == "add":
@@ -76,9 +75,20 @@ for line in sys.stdin.buffer:
             s3.delete_object(Bucket="fleet", Key=key)
     else:
         for key in keys(words[1]):
-            body = s3.get_object(Bucket="fleet", Key=key)["Body"].read()
+            try:
+                body = s3.get_object(Bucket="fleet", Key=key)["Body"].read()
+            except s3.exceptions.NoSuchKey:
+                # Another process has deleted it since.
+                continue
             sys.stdout.buffer.write(f"{key} {len(body)}\n".encode() + body)
-    sys.stdout.buffer.write(b"end 0\n")
+for line in sys.stdin.buffer:
+    end = b"end 0\n"
+    try:
+        do(line.decode().split())
+    except Exception:
+        text = traceback.format_exc().encode()
+        end = f"error {len(text)}\n".encode() + text
+    sys.stdout.buffer.write(end)
     sys.stdout.buffer.flush()
 "#;
 
@@ -142,10 +152,15 @@ impl Moto {
 
     /// Waits for the next object of an answer. Returns `None` at its end.
     fn answer(&mut self, what: &str) -> Option<Object> {
-        self.answers.recv_timeout(PATIENCE).unwrap_or_else(|error| {
+        let answer = self.answers.recv_timeout(PATIENCE).unwrap_or_else(|error| {
             let ended = self.child.try_wait();
             panic!("moto's server does not answer `{what}`: {error}; it has ended: {ended:?}")
-        })
+        });
+        // All objects have a folder.
+        if let Some((_, text)) = answer.as_ref().filter(|(name, _)| name == "error") {
+            panic!("moto's server cannot answer `{what}`: {}", String::from_utf8_lossy(text));
+        }
+        answer
     }
 
     /// Sends a line and bytes. Returns the objects of the answer.
