@@ -11,6 +11,20 @@ use crate::lake::{Lake, Result};
 use crate::missing::{Missing, Why};
 use crate::state::{LaneState, SessionState};
 
+/// What to ask a lake.
+#[derive(Debug, Clone)]
+pub struct Question<'a> {
+    /// The host; `None` for all.
+    pub host: Option<&'a str>,
+    /// The times, in nanoseconds since 1970.
+    pub times: Range<i64>,
+    /// A session counts as ended if its last segment arrived before this time of the store's clock,
+    /// and all are committed.
+    pub gone_before: Option<i64>,
+    /// A host counts as silent if its last segment arrived before this time of the store's clock.
+    pub silent_before: Option<i64>,
+}
+
 /// What is missing in the hosts and times that a query touches.
 #[derive(Debug)]
 pub struct Completeness {
@@ -28,6 +42,9 @@ pub struct Completeness {
     /// Hosts whose clocks were ahead of the store's during one of these sessions, by at least this
     /// number of nanoseconds.
     pub ahead: BTreeMap<String, i64>,
+    /// Silent hosts, whatever the times of their sessions, and when their last segment arrived, in
+    /// nanoseconds since 1970 by the store's clock. No segment of theirs waits for a commit.
+    pub silent: BTreeMap<String, i64>,
     /// Segments of the hosts that wait for a commit. Those that begin after the times do not count.
     /// A name does not tell the end.
     pub waiting: usize,
@@ -38,18 +55,12 @@ pub struct Completeness {
 /// S3 cuts times to seconds, in nanoseconds.
 const CUT_NS: i64 = 1_000_000_000;
 
-/// Asks the lake what is missing between two times, in nanoseconds since 1970. A session counts as
-/// ended if its last segment arrived before `gone_before`, by the store's clock, and all are
-/// committed.
+/// Asks the lake what is missing.
 ///
 /// # Errors
 /// Those of the store.
-pub async fn complete(
-    lake: &Lake,
-    host: Option<&str>,
-    times: Range<i64>,
-    gone_before: Option<i64>,
-) -> Result<Completeness> {
+pub async fn complete(lake: &Lake, question: Question<'_>) -> Result<Completeness> {
+    let Question { host, times, gone_before, silent_before } = question;
     // Before the states: what is committed meanwhile still waits, and is not passed by.
     let waiting = lake.waiting().await?;
     let is_chosen = |name: &&SegmentName| {
@@ -62,11 +73,16 @@ pub async fn complete(
         gone: 0,
         excluded: 0,
         ahead: BTreeMap::new(),
+        silent: BTreeMap::new(),
         waiting: waiting.iter().filter(is_chosen).count(),
         choice: choice_text(host, &times),
     };
     let waiting: BTreeSet<_> = waiting.iter().map(|name| (name.host.as_str(), name.session)).collect();
     for state in lake.states(host).await? {
+        if let Some(arrived) = state.arrived_ns.filter(|_| !state.is_deleted) {
+            let last = all.silent.entry(state.host.clone()).or_insert(arrived);
+            *last = arrived.max(*last);
+        }
         let is_gone = !state.ended
             && gone_before.zip(state.arrived_ns).is_some_and(|(before, arrived)| arrived < before)
             && !waiting.contains(&(state.host.as_str(), state.session));
@@ -96,6 +112,8 @@ pub async fn complete(
             }
         }
     }
+    let is_waiting = |host: &str| waiting.iter().any(|(of, _)| *of == host);
+    all.silent.retain(|host, last| silent_before.is_some_and(|before| *last < before) && !is_waiting(host));
     Ok(all)
 }
 
@@ -108,6 +126,13 @@ impl Completeness {
     /// Returns the verdict in one line. What is excluded is not missing.
     pub fn verdict(&self) -> String {
         let mut verdict = self.of_missing();
+        if let Some(since) = self.silent.values().min() {
+            let from = match self.silent.keys().next() {
+                Some(host) if self.silent.len() == 1 => host.clone(),
+                _ => format!("{} hosts", self.silent.len()),
+            };
+            verdict += &format!("; nothing from {from} since {}", time_text(*since));
+        }
         for (count, one, several) in [
             (self.waiting as u64, "segment waits for a commit", "segments wait for a commit"),
             (self.gone as u64, "session stopped without an end", "sessions stopped without an end"),
@@ -138,6 +163,15 @@ impl Completeness {
             let Some(from) = of.iter().map(|(_, missing)| missing.from_ns).min() else { continue };
             let until = of.iter().map(|(_, missing)| missing.until_ns).max().unwrap_or(from);
             let events: u64 = of.iter().filter_map(|(_, missing)| missing.events).sum();
+            let lane = |(state, missing): &&(Arc<SessionState>, Missing)| {
+                Some((state.host.clone(), state.session, missing.lane?))
+            };
+            let of_lanes = match of.iter().map(lane).collect::<Option<BTreeSet<_>>>().map(|lanes| lanes.len())
+            {
+                None => String::new(),
+                Some(1) => " of 1 lane".to_owned(),
+                Some(lanes) => format!(" of {lanes} lanes"),
+            };
             let mut hosts: Vec<_> = of.iter().map(|(state, _)| state.host.as_str()).collect();
             hosts.dedup();
             let on = if let [host] = hosts[..] { host.to_owned() } else { format!("{} hosts", hosts.len()) };
@@ -150,7 +184,7 @@ impl Completeness {
             };
             let plural = if events == 1 { "event" } else { "events" };
             let (from, until) = (time_text(from), time_text(until));
-            parts.push(format!("{events} {plural} on {on} {what} between {from} and {until}"));
+            parts.push(format!("{events} {plural}{of_lanes} on {on} {what} between {from} and {until}"));
         }
         if self.is_complete() {
             return format!("complete: {}", parts[0]);

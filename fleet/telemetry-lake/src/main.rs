@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use telemetry_lake::append;
 use telemetry_lake::chosen::{Written, write_chosen};
 use telemetry_lake::commit::{How, commit_next};
-use telemetry_lake::complete::{complete, time_text};
+use telemetry_lake::complete::{Question, complete, time_text};
 use telemetry_lake::convert::day_text;
 use telemetry_lake::delete::{compact, delete, vacuum};
 use telemetry_lake::hosts::hosts;
@@ -94,6 +94,10 @@ enum Command {
         /// Take sessions as ended whose last segment arrived more than this many hours ago
         #[arg(long, value_name = "HOURS")]
         gone_after: Option<u32>,
+
+        /// Name hosts from which no segment has arrived for this many minutes
+        #[arg(long, value_name = "MINUTES")]
+        silent_after: Option<u32>,
     },
     /// Show up to when everything of each host is there, and when its last segment arrived
     #[command(after_help = help(STORE, "  telemetry-lake hosts s3://telemetry/prod"))]
@@ -290,11 +294,15 @@ impl Command {
                 }
                 Ok(ExitCode::from(u8::from(gone > 0)))
             }
-            Command::Complete { url, chosen, gone_after } => {
+            Command::Complete { url, chosen, gone_after, silent_after } => {
                 let lake = Lake::open(&url).await?;
-                let ns = |hours: u32| i64::from(hours).saturating_mul(3_600_000_000_000);
-                let before = gone_after.map(|hours| now_ns().saturating_sub(ns(hours)));
-                let found = complete(&lake, chosen.host.as_deref(), chosen.times(), before).await?;
+                let (host, times, now) = (chosen.host.as_deref(), chosen.times(), now_ns());
+                let ns = |minutes: u32| i64::from(minutes).saturating_mul(60_000_000_000);
+                let gone_before = gone_after.map(|hours| now.saturating_sub(ns(hours).saturating_mul(60)));
+                let until = now.min(times.end);
+                let silent_before = silent_after.map(|minutes| until.saturating_sub(ns(minutes)));
+                let question = Question { host, times, gone_before, silent_before };
+                let found = complete(&lake, question).await?;
                 for (state, missing) in &found.missing {
                     let lane = missing.lane.map_or_else(|| "-".to_owned(), |lane| lane.to_string());
                     let events = missing.events.map_or_else(|| "?".to_owned(), |events| events.to_string());

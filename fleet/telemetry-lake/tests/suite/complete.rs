@@ -1,5 +1,8 @@
 //! `complete`: what is missing, and the verdict.
 
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime};
+
 use telemetry_fleet::segment::shed;
 use telemetry_lake::lake::Format;
 use telemetry_testing::made::{Plan, START, blocks, edit, make, registry};
@@ -14,6 +17,15 @@ fn sum(stdout: &str, why: &str) -> u64 {
         (cells.len() == 7 && cells[6] == why).then(|| cells[5].parse::<u64>().unwrap())
     };
     stdout.lines().filter_map(of).sum()
+}
+
+/// What the verdict says of the events of a cause, from the lines of the command.
+fn told(stdout: &str, why: &str) -> String {
+    let lines = stdout.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    let lanes: BTreeSet<_> =
+        lines.filter(|cells| cells.last() == Some(&why)).map(|cells| cells[1..3].join(" ")).collect();
+    let lanes = if lanes.len() == 1 { "1 lane".to_owned() } else { format!("{} lanes", lanes.len()) };
+    format!("; {} events of {lanes} on", sum(stdout, why))
 }
 
 #[test]
@@ -46,8 +58,8 @@ fn losses_and_holes_are_told() {
     let verdict = said.stdout.lines().last().unwrap();
     for part in [
         "1 session is open, and complete to ".to_owned(),
-        format!("; {} events on h2 lost for lack of memory between 2023-11-14T", lost(|loss| loss.pool)),
-        format!("; {holes} events on h3 not here between 2023-11-14T"),
+        format!("{} h2 lost for lack of memory between 2023-11-14T", told(&said.stdout, "pool")),
+        format!("{} h3 not here between 2023-11-14T", told(&said.stdout, "hole")),
     ] {
         assert!(verdict.contains(&part), "{part}: {verdict}");
     }
@@ -127,6 +139,53 @@ fn segments_that_wait_are_told() {
     check(&[], 1, "all sessions have ended; 2 segments wait for a commit");
 }
 
+/// The verdict names hosts from which nothing arrives, although all of their sessions have ended.
+#[test]
+fn silent_hosts_are_told() {
+    let lake = TestLake::new(Format::Delta);
+    let ship = |host: &str, seed, minutes: u64| {
+        let mut stream = make(&registry(), &Plan { seed, events: 400, ..Plan::default() }).stream;
+        renumber(&mut stream, seed);
+        let arrived = SystemTime::now() - Duration::from_secs(60 * minutes);
+        // S3 cuts times to seconds, and tests that read them do so, too.
+        let seconds = arrived.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+        for segment in lake.ship(host, &stream) {
+            let file = std::fs::File::options().write(true).open(segment).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        }
+        telemetry_lake::complete::time_text(seconds as i64 * 1_000_000_000)
+    };
+    let check = |choice: &[&str], silent: &str| {
+        let said = lake.run(&[&["complete"][..], choice].concat());
+        assert_eq!(said.stdout, format!("complete: all sessions have ended{silent}\n"), "{choice:?}");
+        assert_eq!(said.code, Some(0));
+    };
+    let since = ship("h1", 1, 90);
+    ship("h2", 2, 10);
+    // Only its latest segment counts.
+    ship("h3", 3, 100);
+    ship("h3", 4, 1);
+    lake.commit();
+    check(&[], "");
+    check(&["--silent-after=120"], "");
+    let one = format!("; nothing from h1 since {since}");
+    check(&["--silent-after=60"], &one);
+    check(&["--silent-after=60", "--host=h1"], &one);
+    check(&["--silent-after=60", "--host=h2"], "");
+    check(&["--silent-after=5"], &format!("; nothing from 2 hosts since {since}"));
+    // It was not silent when the times ended.
+    let until = SystemTime::now() - Duration::from_secs(60 * 60);
+    let until = until.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    check(&["--silent-after=60", &format!("--until={until}")], "");
+    check(&["--silent-after=4294967295"], "");
+    lake.succeed(&["delete", "--host", "h1"]);
+    check(&["--silent-after=60"], "");
+    // A segment that waits has arrived.
+    ship("h2", 5, 0);
+    let told = lake.run(&["complete", "--silent-after=5"]).stdout;
+    assert_eq!(told, "all sessions have ended; 1 segment waits for a commit\n");
+}
+
 #[test]
 fn hosts_have_a_watermark_each() {
     let lake = TestLake::new(Format::Delta);
@@ -134,7 +193,7 @@ fn hosts_have_a_watermark_each() {
     for (host, end) in [("h1", true), ("h2", false)] {
         for segment in lake.ship(host, &make(&registry(), &Plan { end, ..plan.clone() }).stream) {
             let file = std::fs::File::options().write(true).open(segment).unwrap();
-            file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_800_000_000)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)).unwrap();
         }
     }
     lake.commit();
@@ -157,7 +216,7 @@ fn hosts_have_a_watermark_each() {
 fn clocks_that_are_ahead_are_told() {
     let lake = TestLake::new(Format::Delta);
     let hour = 3_600_000_000_000_i64;
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i64;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as i64;
     for (host, ahead) in [("h1", -hour), ("h2", hour)] {
         let mut stream = make(&registry(), &Plan { events: 400, ..Plan::default() }).stream;
         for block in blocks(&stream) {
@@ -209,7 +268,8 @@ fn events_that_were_shed_are_told() {
         let missing = (wanted.len() - found.len()) as u64;
         let said = lake.run(&["complete"]);
         assert_eq!((sum(&said.stdout, "shed"), sum(&said.stdout, "hole")), (missing, 0), "{}", said.stdout);
-        assert!(said.stdout.contains(&format!("; {missing} events on h1 shed by the shipper between 2023")));
+        let told = format!("{} h1 shed by the shipper between 2023", told(&said.stdout, "shed"));
+        assert!(said.stdout.contains(&told), "{told}: {}", said.stdout);
         let of = |column: &str| -> u64 {
             lake.latest("lane").iter().map(|row| row[column].parse::<u64>().unwrap()).sum()
         };
