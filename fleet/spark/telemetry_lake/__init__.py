@@ -11,6 +11,6 @@ docs/lake.md of the project describes the tables.
 """
 
 from .lake import Lake
-from .segments import events
+from .segments import events, missing, verdict_of
 
-__all__ = ["Lake", "events"]
+__all__ = ["Lake", "events", "missing", "verdict_of"]

@@ -1,8 +1,9 @@
-"""The verdict on a lake: what is missing, in one line. `telemetry-lake complete` says the same, and also
-how many segments wait for a commit."""
+"""The verdict on a lake or on segments: what is missing, in one line. `telemetry-lake complete` says the
+same of a lake, and also how many segments wait for a commit."""
 
 from __future__ import annotations
 
+import dataclasses as _dataclasses
 import datetime as _dt
 import typing as _t
 
@@ -47,6 +48,18 @@ NOT_TOLD = "SELECT '' AS host, 0L AS session, 0L AS until_ns WHERE false"
 EVER = (-(2**63), 2**63 - 1)
 
 
+@_dataclasses.dataclass
+class Missing:
+    """The events that are missing for one cause."""
+
+    events: int
+    #: The number of hosts that they are missing on, and the name of one.
+    hosts: int
+    host: str
+    #: When they can have happened, if that is known.
+    times: tuple[int, int] | None = None
+
+
 def verdict(
     spark: _t.Any,
     host: str | None,
@@ -80,20 +93,33 @@ def verdict(
     finally:
         for view in views:
             spark.catalog.dropTempView(view)
-    parts = []
-    if is_open := missing.pop("open", None):
-        sessions = "1 session is" if is_open.rows == 1 else f"{is_open.rows} sessions are"
-        parts.append(f"{sessions} open, and complete to {time_text(is_open.from_ns)}")
-    else:
-        parts.append("all sessions have ended")
+    is_open = missing.pop("open", None)
+    causes = {
+        why: Missing(row.events, row.hosts, row.host, (row.from_ns, row.until_ns)) for why, row in missing.items()
+    }
+    opened, complete_ns = (is_open.rows, is_open.from_ns) if is_open else (0, None)
+    return said(opened, complete_ns, causes, stopped, excluded)
+
+
+def said(
+    opened: int, complete_ns: int | None, causes: dict[str, Missing], stopped: int = 0, excluded: int = 0
+) -> str:
+    """Returns the verdict on some sessions: how many are open, and up to when all of these is there, if
+    that is known; what is missing, by cause; how many stopped without an end; and excluded events."""
+    parts = ["all sessions have ended"]
+    if opened:
+        until = "" if complete_ns is None else f", and complete to {time_text(complete_ns)}"
+        parts = [("1 session is open" if opened == 1 else f"{opened} sessions are open") + until]
     for why, what in CAUSES.items():
-        if row := missing.get(why):
-            events = "1 event" if row.events == 1 else f"{row.events} events"
-            where = row.host if row.hosts == 1 else f"{row.hosts} hosts"
-            times_text = f"between {time_text(row.from_ns)} and {time_text(row.until_ns)}"
-            parts.append(f"{events} on {where} {what} {times_text}")
-    if len(parts) == 1:
-        parts = [f"{parts[0]}; nothing is missing before" if is_open else f"complete: {parts[0]}"]
+        if missing := causes.get(why):
+            events = "1 event" if missing.events == 1 else f"{missing.events} events"
+            where = missing.host if missing.hosts == 1 else f"{missing.hosts} hosts"
+            times = " between {} and {}".format(*map(time_text, missing.times)) if missing.times else ""
+            parts.append(f"{events} on {where} {what}{times}")
+    if len(parts) == 1 and not opened:
+        parts = [f"complete: {parts[0]}"]
+    elif len(parts) == 1:
+        parts.append("nothing else is missing" if complete_ns is None else "nothing is missing before")
     if stopped:
         sessions = "1 session" if stopped == 1 else f"{stopped} sessions"
         parts.append(f"{sessions} stopped without an end")

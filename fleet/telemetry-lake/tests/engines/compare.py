@@ -3,8 +3,9 @@
 Usage: compare.py TELEMETRY TELEMETRY_LAKE DIR
 
 DIR has a folder for each case, with `streams` and the `store` of their segments. Each store becomes
-a lake with Delta and one without, and that of several hosts one with buckets. The engines without a reader of Delta take the files that
-`deltalake` names, as docs/lake.md says. `statements.py` has the statements of that page.
+a lake with Delta and one without, and that of several hosts one with buckets. The engines without a
+reader of Delta take the files that `deltalake` names, as docs/lake.md says. `queries.py` has the
+queries, `of_segments.py` Spark without tables, and `statements.py` the statements of that page.
 """
 
 import datetime
@@ -13,52 +14,11 @@ import os
 import pathlib
 import re
 import shutil
-import sqlite3
-import subprocess
 import sys
 import time
 
-TABLES = ("app_RequestBegin", "app_RequestEnd", "app_Evicted", "span", "session")
-
-LATEST = "(SELECT host, session, max(batch) AS batch FROM session GROUP BY host, session)"
-
-#: All engines take the same text. Columns have names, because some engines want them.
-QUERIES = {
-    "counts": """SELECT what, n FROM (
-        SELECT 'b' AS what, count(*) AS n FROM app_RequestBegin UNION ALL
-        SELECT 'e' AS what, count(*) AS n FROM app_RequestEnd UNION ALL
-        SELECT 'v' AS what, count(*) AS n FROM app_Evicted) AS x ORDER BY what""",
-    "spans": """SELECT max(CASE WHEN 2 * r <= c + 1 THEN d END) AS median,
-        max(CASE WHEN 100 * r <= 99 * c + 99 THEN d END) AS p99 FROM (
-        SELECT duration_ns AS d, row_number() OVER (ORDER BY duration_ns) AS r, count(*) OVER () AS c
-        FROM span WHERE duration_ns IS NOT NULL) AS x""",
-    "labels": """SELECT why__name AS name, count(*) AS n FROM app_Evicted GROUP BY why__name
-        ORDER BY n DESC, name LIMIT 3""",
-    "join": f"""SELECT s.program AS program, count(*) AS n FROM app_RequestEnd AS e
-        JOIN session AS s ON s.session = e.session AND s.host = e.host
-        JOIN {LATEST} AS l ON l.session = s.session AND l.host = s.host AND l.batch = s.batch
-        GROUP BY s.program ORDER BY program""",
-    "minutes": """SELECT minute, sum(size) AS total FROM (
-        SELECT size, CAST((time_ns - time_ns % 60000000000) / 60000000000 AS BIGINT) AS minute
-        FROM app_RequestEnd) AS x GROUP BY minute ORDER BY minute""",
-    "hosts": "SELECT DISTINCT host FROM app_RequestEnd ORDER BY host",
-}
-
-#: What the database of `telemetry sql` has under other names. It has one row of a session, and no
-#: hosts and spans.
-OF_SQL = """
-    CREATE TEMP VIEW app_RequestBegin AS SELECT *, '' AS host FROM EVENT_RequestBegin;
-    CREATE TEMP VIEW app_RequestEnd AS SELECT *, '' AS host FROM EVENT_RequestEnd;
-    CREATE TEMP VIEW app_Evicted AS SELECT *, '' AS host, why AS why__name FROM NAMED_Evicted;
-    CREATE TEMP VIEW session AS SELECT serial AS session, program, '' AS host, 1 AS batch FROM main.session;
-    CREATE TEMP VIEW span AS SELECT e.time_ns - b.time_ns AS duration_ns
-        FROM EVENT_RequestBegin AS b JOIN EVENT_RequestEnd AS e USING (session, request);"""
-
-
-def rows(found):
-    """Rows of plain numbers and texts."""
-    plain = lambda cell: cell.decode() if isinstance(cell, bytes) else cell  # noqa: E731
-    return [tuple(int(cell) if hasattr(cell, "__int__") else plain(cell) for cell in row) for row in found]
+from of_segments import check_filters, check_missing, with_segments
+from queries import of_case, rows, run, with_sql
 
 
 def files_of(root, name):
@@ -69,15 +29,6 @@ def files_of(root, name):
 
         return sorted(uri.removeprefix("file://") for uri in deltalake.DeltaTable(str(folder)).file_uris())
     return sorted(str(path) for path in folder.rglob("*.parquet"))
-
-
-def with_sql(database, store):
-    connection = sqlite3.connect(database)
-    connection.executescript(OF_SQL)
-    found = {name: rows(connection.execute(query)) for name, query in QUERIES.items()}
-    # Streams do not tell their hosts, and paths of segments do.
-    hosts = {path.name.removeprefix("host=") for path in store.glob("segments/day=*/host=*")}
-    return {**found, "hosts": [(host,) for host in sorted(hosts)]}
 
 
 def in_duckdb(root, names):
@@ -91,9 +42,9 @@ def in_duckdb(root, names):
     return connection
 
 
-def with_duckdb(root):
-    connection = in_duckdb(root, TABLES)
-    return {name: rows(connection.sql(query).fetchall()) for name, query in QUERIES.items()}
+def with_duckdb(root, tables, queries):
+    connection = in_duckdb(root, tables)
+    return {name: rows(connection.sql(query).fetchall()) for name, query in queries.items()}
 
 
 def check_views(page, root, told):
@@ -112,11 +63,11 @@ def check_views(page, root, told):
     return True
 
 
-def with_polars(root):
+def with_polars(root, tables, queries):
     import polars
 
     frames = {}
-    for name in TABLES:
+    for name in tables:
         folder = root / "tables" / name
         if (folder / "_delta_log").exists():
             frames[name] = polars.scan_delta(str(folder))
@@ -131,16 +82,16 @@ def with_polars(root):
                 how="diagonal",
             )
     context = polars.SQLContext(frames)
-    return {name: rows(context.execute(query, eager=True).rows()) for name, query in QUERIES.items()}
+    return {name: rows(context.execute(query, eager=True).rows()) for name, query in queries.items()}
 
 
-def with_datafusion(root):
+def with_datafusion(root, tables, queries):
     import datafusion
     import pyarrow
     import pyarrow.dataset
 
     context = datafusion.SessionContext()
-    for name in TABLES:
+    for name in tables:
         files = files_of(root, name)
         texts = pyarrow.schema([("day", pyarrow.string()), ("host", pyarrow.string())])
         partitions = pyarrow.dataset.partitioning(texts, flavor="hive")
@@ -152,11 +103,11 @@ def with_datafusion(root):
             files, partitioning=partitions, schema=pyarrow.unify_schemas(schemas), partition_base_dir=str(root)
         )
         context.register_dataset(name, dataset)
-    found = {name: context.sql(query).to_pylist() for name, query in QUERIES.items()}
+    found = {name: context.sql(query).to_pylist() for name, query in queries.items()}
     return {name: rows(tuple(row.values()) for row in all_rows) for name, all_rows in found.items()}
 
 
-def with_chdb(root):
+def with_chdb(root, tables, queries):
     import chdb.session
 
     session = chdb.session.Session()
@@ -167,27 +118,27 @@ def with_chdb(root):
     session.query("SET output_format_json_quote_64bit_integers = 0")
     # It opens no table of Delta elsewhere.
     os.chdir(root)
-    for name in TABLES:
+    for name in tables:
         folder = root / "tables" / name
         if (folder / "_delta_log").exists():
             session.query(f"CREATE TABLE {name} ENGINE = DeltaLakeLocal('{folder}')")
         else:
             session.query(f"CREATE VIEW {name} AS SELECT * FROM file('{folder}/**/*.parquet', Parquet)")
     found = {}
-    for name, query in QUERIES.items():
+    for name, query in queries.items():
         found[name] = json.loads(session.query(query, "JSONCompact").bytes().decode())["data"]
     session.close()
     return {name: rows(all_rows) for name, all_rows in found.items()}
 
 
-def with_spark(root, spark):
+def with_spark(root, spark, queries):
     from telemetry_lake import Lake
 
     lake = Lake(spark, root.as_uri())
     lake.register()
     # The view has the latest rows, and no further batch.
     spark.table("all_session").createOrReplaceTempView("session")
-    found = {name: rows(map(tuple, spark.sql(query).collect())) for name, query in QUERIES.items()}
+    found = {name: rows(map(tuple, spark.sql(query).collect())) for name, query in queries.items()}
     lake.register()
     # These streams are years old, so each took long to get here.
     delays = spark.sql("SELECT host, delay_ns FROM clock").collect()
@@ -235,15 +186,6 @@ def check_job(root, wanted):
     return verdict
 
 
-def with_segments(root, spark):
-    """Spark without tables: the counts of events, read by the executors."""
-    from telemetry_lake import events
-
-    frame = events(spark, root.as_uri())
-    counts = dict(frame.groupBy("event").count().collect())
-    return [(word[0], counts[name]) for word, name in (("b", "RequestBegin"), ("e", "RequestEnd"), ("v", "Evicted"))]
-
-
 def start_spark():
     try:
         from pyspark.sql import SparkSession
@@ -272,12 +214,6 @@ def start_spark():
     return spark
 
 
-def run(*args, codes=(0,)):
-    done = subprocess.run(args, capture_output=True, text=True)
-    assert done.returncode in codes, f"{args}: {done.stdout}{done.stderr}"
-    return done.stdout
-
-
 def main():
     telemetry, lake, folder = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
     here = pathlib.Path(__file__).resolve()
@@ -293,11 +229,12 @@ def main():
         "chdb": with_chdb,
     }
     page = (here.parents[4] / "docs" / "lake.md").read_text()
-    answers, missing, verdicts = 0, 0, 0
+    answers, missing, verdicts, accounts, filters = 0, 0, 0, 0, 0
     for case in sorted(path for path in folder.iterdir() if path.is_dir()):
         streams = sorted(str(path) for path in (case / "streams").iterdir())
         run(telemetry, "sql", "-o", str(case / "events.db"), *streams, codes=(0, 1))
-        wanted = with_sql(case / "events.db", case / "store")
+        wanted = with_sql(case / "events.db", case)
+        tables, queries = of_case(case.name)
         assert all(wanted.values()), f"{case.name}: {wanted}"
         for form in ("delta", "parquet", "buckets") if case.name == "hosts" else ("delta", "parquet"):
             root = case / form
@@ -314,9 +251,9 @@ def main():
                 assert len(files_of(root, "app_RequestEnd")) < before, f"{case.name}: files are joined"
             told = run(lake, "complete", root.as_uri(), codes=(0, 1))
             missing += check_views(page, root, told)
-            found = {name: engine(root) for name, engine in engines.items()}
+            found = {name: engine(root, tables, queries) for name, engine in engines.items()}
             if spark is not None:
-                found["spark"], verdict = with_spark(root, spark)
+                found["spark"], verdict = with_spark(root, spark, queries)
                 assert verdict() == told.splitlines()[-1], f"{case.name}: {verdict()}"
                 # Each takes seconds, so not in all cases.
                 if form == "delta" and case.name in ("hosts", "lossy"):
@@ -324,7 +261,10 @@ def main():
                     if case.name == "hosts":
                         assert check_job(root, wanted) == verdict()
                 if form == "parquet":
-                    found["segments"] = {"counts": with_segments(root, spark)}
+                    found["segments"] = with_segments(root, spark, case / "events.db", queries)
+                    accounts += check_missing(in_duckdb(root, ("session", "lane")), root, spark, told)
+                    if case.name == "lossy":
+                        filters += check_filters(telemetry, root, spark)
             for name, of_engine in found.items():
                 for query, answer in of_engine.items():
                     assert answer == wanted[query], f"{case.name}, {form}, {name}, {query}: {answer} is not {wanted[query]}"
@@ -333,6 +273,7 @@ def main():
     print(f"{answers} answers of {len(engines) + 2 * (spark is not None)} engines are those of `telemetry sql`")
     if spark is not None:
         print(f"{verdicts} verdicts of Spark on hosts and times are those of `telemetry-lake complete`")
+        print(f"{accounts} accounts of segments are those of the tables; {filters} days and hosts are chosen")
         spark.stop()
 
 
