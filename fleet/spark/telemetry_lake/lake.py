@@ -36,7 +36,16 @@ FROM watermark WHERE NOT ended"""
 CLOCK = """SELECT host, session, min(stored_ns - until_ns) AS delay_ns FROM segment
 WHERE stored_ns > 0 AND until_ns > 0 GROUP BY host, session"""
 
+#: When the latest segment of a session got to the store.
+ARRIVED = "SELECT host, session, max(stored_ns) AS arrived_ns FROM segment GROUP BY host, session"
+
+#: Up to when everything of each host is there.
+HOSTS = """SELECT host, count(*) AS sessions, count_if(NOT ended) AS open_sessions,
+  coalesce(min(CASE WHEN NOT ended THEN until_ns END), max(until_ns)) AS until_ns, max(arrived_ns) AS arrived_ns
+FROM watermark LEFT JOIN ({arrived}) USING (host, session) GROUP BY host"""
+
 #: Of a lake whose segments were committed by an older version.
+NO_ARRIVAL = "SELECT '' AS host, 0L AS session, 0L AS arrived_ns WHERE false"
 NO_CLOCK = "SELECT '' AS host, 0L AS session, 0L AS delay_ns WHERE false"
 
 
@@ -92,7 +101,8 @@ class Lake:
         return [f"{root}/{path}" for path in live]
 
     def register(self) -> list[str]:
-        """Makes a view of each table that has rows, and the views `missing` and `clock`. Returns the names.
+        """Makes a view of each table that has rows, and the views `missing`, `hosts` and `clock`. Returns
+        the names.
 
         Views of tables of sessions have the rows that count; `all_session` and so on have all."""
         names = []
@@ -117,7 +127,8 @@ class Lake:
         self._spark.sql(MISSING).createOrReplaceTempView("missing")
         is_told = "segment" in names and "stored_ns" in self._spark.table("segment").columns
         self._spark.sql(CLOCK if is_told else NO_CLOCK).createOrReplaceTempView("clock")
-        return [*names, "missing", "clock"]
+        self._spark.sql(HOSTS.format(arrived=ARRIVED if is_told else NO_ARRIVAL)).createOrReplaceTempView("hosts")
+        return [*names, "missing", "hosts", "clock"]
 
     def verdict(
         self,
@@ -125,13 +136,15 @@ class Lake:
         from_ns: int | None = None,
         until_ns: int | None = None,
         gone_before_ns: int | None = None,
+        silent_before_ns: int | None = None,
     ) -> str:
         """Returns in one line what is missing, after `register`, as `telemetry-lake complete` says it.
 
         It is as of the last commit: tables do not tell which segments wait for the next one. Takes the
         sessions of a host and of times, in nanoseconds since 1970, or all. A session counts as ended if
-        its last segment arrived before `gone_before_ns`, and all are committed."""
-        return verdict(self._spark, host, from_ns, until_ns, gone_before_ns, self._waiting)
+        its last segment arrived before `gone_before_ns`, and all are committed. A host whose last segment
+        arrived before `silent_before_ns` is named."""
+        return verdict(self._spark, host, from_ns, until_ns, gone_before_ns, silent_before_ns, self._waiting)
 
     def _waiting(self) -> list[tuple[str, int]]:
         """Returns the hosts and sessions with segments that are not committed."""

@@ -21,6 +21,13 @@ GONE = """SELECT host, session FROM segment JOIN (SELECT host, session FROM wate
 USING (host, session) LEFT ANTI JOIN waiting USING (host, session)
 GROUP BY host, session HAVING max(stored_ns) > 0 AND max(stored_ns) < :gone"""
 
+#: Hosts of which nothing has come for some time. All of it is committed.
+SILENT = """SELECT count(*) AS hosts, min(host) AS host, min(last_ns) AS last_ns FROM (
+  SELECT host, max(stored_ns) AS last_ns FROM segment JOIN (SELECT host, session FROM session) USING (host, session)
+  LEFT ANTI JOIN waiting USING (host)
+  WHERE coalesce(host = :host, true) GROUP BY host HAVING max(stored_ns) > 0 AND max(stored_ns) < :silent
+)"""
+
 #: The sessions of a host and of times. The last time of one that has ended is that of its last event.
 TOUCHED = """SELECT host, session, is_gone IS NOT NULL AS is_gone FROM session LEFT JOIN (
   SELECT host, session, max(until_ns) AS last_ns FROM (
@@ -35,7 +42,8 @@ WHERE started_ns < :until AND (NOT ended AND is_gone IS NULL OR coalesce(last_ns
 
 #: What is missing of them, by cause. An open session has no end.
 OF_THEM = """SELECT why, count(*) AS rows, sum(events) AS events, min(from_ns) AS from_ns, max(until_ns) AS until_ns,
-  count(DISTINCT host) AS hosts, min(host) AS host
+  count(DISTINCT host) AS hosts, min(host) AS host,
+  CASE WHEN count(lane) = count(*) THEN count(DISTINCT host, session, lane) END AS lanes
 FROM missing JOIN touched USING (host, session)
 WHERE from_ns < :until AND coalesce(until_ns >= :from, true) AND NOT (is_gone AND why = 'open') GROUP BY why"""
 
@@ -56,6 +64,8 @@ class Missing:
     #: The number of hosts that they are missing on, and the name of one.
     hosts: int
     host: str
+    #: The number of their lanes, if that is known.
+    lanes: int | None = None
     #: When they can have happened, if that is known.
     times: tuple[int, int] | None = None
 
@@ -66,6 +76,7 @@ def verdict(
     from_ns: int | None,
     until_ns: int | None,
     gone_before_ns: int | None,
+    silent_before_ns: int | None,
     waiting: _t.Callable[[], list[tuple[str, int]]],
 ) -> str:
     """Returns the verdict on the sessions of the views that `Lake.register` has made. `waiting` returns
@@ -76,18 +87,21 @@ def verdict(
         return no_sessions(host, chosen)
     views = ("waiting", "arrived", "gone", "touched")
     try:
-        waits = [] if gone_before_ns is None else waiting()
+        waits = [] if gone_before_ns is None and silent_before_ns is None else waiting()
         spark.createDataFrame(waits, "host string, session bigint").createOrReplaceTempView("waiting")
         is_told = spark.catalog.tableExists("segment") and "stored_ns" in spark.table("segment").columns
         arrived = spark.table("segment") if is_told else spark.sql(NOT_TOLD)
         arrived.select("host", "session", "until_ns").createOrReplaceTempView("arrived")
         gone = spark.sql(GONE, args={"gone": gone_before_ns or 0}) if is_told else spark.sql(NOT_TOLD)
         gone.createOrReplaceTempView("gone")
+        silent = None
+        if is_told and silent_before_ns is not None:
+            silent = spark.sql(SILENT, args={"silent": silent_before_ns, "host": host}).first()
         touched = spark.sql(TOUCHED, args={**times, "host": host})
         touched.createOrReplaceTempView("touched")
         sessions, stopped = touched.selectExpr("count(*)", "count_if(is_gone)").first()
         if sessions == 0:
-            return no_sessions(host, chosen)
+            return "; ".join([no_sessions(host, chosen), *silence(silent)])
         missing = {row.why: row for row in spark.sql(OF_THEM, args=times).collect()}
         (excluded,) = spark.sql(EXCLUDED).first()
     finally:
@@ -95,17 +109,32 @@ def verdict(
             spark.catalog.dropTempView(view)
     is_open = missing.pop("open", None)
     causes = {
-        why: Missing(row.events, row.hosts, row.host, (row.from_ns, row.until_ns)) for why, row in missing.items()
+        why: Missing(row.events, row.hosts, row.host, row.lanes, (row.from_ns, row.until_ns))
+        for why, row in missing.items()
     }
     opened, complete_ns = (is_open.rows, is_open.from_ns) if is_open else (0, None)
-    return said(opened, complete_ns, causes, stopped, excluded)
+    return said(opened, complete_ns, causes, silence(silent), stopped, excluded)
+
+
+def silence(silent: _t.Any) -> list[str]:
+    """Returns what the verdict says of the hosts that are silent."""
+    if silent is None or silent.hosts == 0:
+        return []
+    of = silent.host if silent.hosts == 1 else f"{silent.hosts} hosts"
+    return [f"nothing from {of} since {time_text(silent.last_ns)}"]
 
 
 def said(
-    opened: int, complete_ns: int | None, causes: dict[str, Missing], stopped: int = 0, excluded: int = 0
+    opened: int,
+    complete_ns: int | None,
+    causes: dict[str, Missing],
+    silent: _t.Sequence[str] = (),
+    stopped: int = 0,
+    excluded: int = 0,
 ) -> str:
     """Returns the verdict on some sessions: how many are open, and up to when all of these is there, if
-    that is known; what is missing, by cause; how many stopped without an end; and excluded events."""
+    that is known; what is missing, by cause; silent hosts; how many sessions stopped without an end; and
+    excluded events."""
     parts = ["all sessions have ended"]
     if opened:
         until = "" if complete_ns is None else f", and complete to {time_text(complete_ns)}"
@@ -113,6 +142,8 @@ def said(
     for why, what in CAUSES.items():
         if missing := causes.get(why):
             events = "1 event" if missing.events == 1 else f"{missing.events} events"
+            if missing.lanes is not None:
+                events += " of 1 lane" if missing.lanes == 1 else f" of {missing.lanes} lanes"
             where = missing.host if missing.hosts == 1 else f"{missing.hosts} hosts"
             times = " between {} and {}".format(*map(time_text, missing.times)) if missing.times else ""
             parts.append(f"{events} on {where} {what}{times}")
@@ -120,6 +151,7 @@ def said(
         parts = [f"complete: {parts[0]}"]
     elif len(parts) == 1:
         parts.append("nothing else is missing" if complete_ns is None else "nothing is missing before")
+    parts += silent
     if stopped:
         sessions = "1 session" if stopped == 1 else f"{stopped} sessions"
         parts.append(f"{sessions} stopped without an end")

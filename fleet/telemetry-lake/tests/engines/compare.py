@@ -21,6 +21,9 @@ from of_segments import check_filters, check_missing, with_segments
 from queries import of_case, rows, run, with_sql
 
 
+HOSTS = "SELECT host, sessions, open_sessions, until_ns, arrived_ns FROM hosts"
+
+
 def files_of(root, name):
     """The files of a table: those of its log, or all."""
     folder = root / "tables" / name
@@ -47,13 +50,22 @@ def with_duckdb(root, tables, queries):
     return {name: rows(connection.sql(query).fetchall()) for name, query in queries.items()}
 
 
-def check_views(page, root, told):
-    """Compares the views of the page with what `complete` told. Returns whether something is missing."""
+def check_hosts(found, told):
+    """Compares the view `hosts` with what the command told."""
+    from telemetry_lake.verdict import time_text
+
+    found = sorted((*map(str, (host, sessions, opened)), *map(time_text, times)) for host, sessions, opened, *times in found)
+    assert found == [tuple(line.split("\t")) for line in told.splitlines()[1:]] and found, f"{found} is not {told}"
+
+
+def check_views(page, root, told, told_hosts):
+    """Compares the views of the page with what the commands told. Returns whether something is missing."""
     if not files_of(root, "loss"):
         return False
     connection = in_duckdb(root, ("session", "loss", "watermark", "segment"))
-    for view in re.findall(r"^CREATE VIEW (?:missing|clock) AS\n.*?(?=\n`{3})", page, re.DOTALL | re.MULTILINE):
+    for view in re.findall(r"^CREATE VIEW (?:missing|hosts|clock) AS\n.*?(?=\n`{3})", page, re.DOTALL | re.MULTILINE):
         connection.sql(view)
+    check_hosts(connection.sql(HOSTS).fetchall(), told_hosts)
     missing = connection.sql("SELECT host, why FROM missing ORDER BY ALL").fetchall()
     lines = [line.split("\t") for line in told.splitlines() if "\t" in line]
     assert missing == sorted((line[0], line[-1]) for line in lines), f"{missing} is not {told}"
@@ -131,7 +143,7 @@ def with_chdb(root, tables, queries):
     return {name: rows(all_rows) for name, all_rows in found.items()}
 
 
-def with_spark(root, spark, queries):
+def with_spark(root, spark, queries, told_hosts):
     from telemetry_lake import Lake
 
     lake = Lake(spark, root.as_uri())
@@ -140,6 +152,7 @@ def with_spark(root, spark, queries):
     spark.table("all_session").createOrReplaceTempView("session")
     found = {name: rows(map(tuple, spark.sql(query).collect())) for name, query in queries.items()}
     lake.register()
+    check_hosts(spark.sql(HOSTS).collect(), told_hosts)
     # These streams are years old, so each took long to get here.
     delays = spark.sql("SELECT host, delay_ns FROM clock").collect()
     assert delays and all(row.delay_ns > 10**15 for row in delays), f"{delays}"
@@ -155,17 +168,22 @@ def check_verdicts(lake, root, told, verdict):
     times = sorted({int(datetime.datetime.fromisoformat(f"{text}+00:00").timestamp()) for text in texts})
     middle = times[len(times) // 2] if times else 1_700_000_000
     cases = [
-        (name, start, end, None)
+        (name, start, end, None, None)
         for name in (None, host, "nohost")
         for start, end in ((None, middle), (middle, None), (middle, middle + 1))
     ]
     # All segments arrived before now.
-    for name, start, end, gone in [*cases, (None, None, None, 0), (None, middle, None, 0)]:
-        options = [("--host", name), ("--from", start), ("--until", end), ("--gone-after", gone)]
+    cases += [(None, None, None, 0, None), (None, middle, None, 0, None), (None, None, None, None, 0)]
+    cases += [("nohost", None, None, None, 0), (host, None, middle, None, 0), (host, middle, None, 0, 0)]
+    for name, start, end, gone, silent in cases:
+        options = [("--host", name), ("--from", start), ("--until", end)]
+        options += [("--gone-after", gone), ("--silent-after", silent)]
         words = [str(word) for option in options if option[1] is not None for word in option]
         wanted = run(lake, "complete", root.as_uri(), *words, codes=(0, 1)).splitlines()[-1]
         ns = [time and time * 10**9 for time in (start, end)]
-        found = verdict(name, *ns, None if gone is None else time.time_ns())
+        now = time.time_ns()
+        silent_before = None if silent is None else min(now, ns[1] or now)
+        found = verdict(name, *ns, None if gone is None else now, silent_before)
         assert found == wanted, f"{words}: {found}, expected {wanted}"
         count += 1
     return count
@@ -250,10 +268,11 @@ def main():
                 run(lake, "compact", root.as_uri())
                 assert len(files_of(root, "app_RequestEnd")) < before, f"{case.name}: files are joined"
             told = run(lake, "complete", root.as_uri(), codes=(0, 1))
-            missing += check_views(page, root, told)
+            told_hosts = run(lake, "hosts", root.as_uri())
+            missing += check_views(page, root, told, told_hosts)
             found = {name: engine(root, tables, queries) for name, engine in engines.items()}
             if spark is not None:
-                found["spark"], verdict = with_spark(root, spark, queries)
+                found["spark"], verdict = with_spark(root, spark, queries, told_hosts)
                 assert verdict() == told.splitlines()[-1], f"{case.name}: {verdict()}"
                 # Each takes seconds, so not in all cases.
                 if form == "delta" and case.name in ("hosts", "lossy"):

@@ -129,8 +129,8 @@ def check_missing(connection, root, spark, told):
     columns = ("recorded", "read", "lost_pool", "lost_reentrant", "lost_sink", "excluded")
     in_segments = {key: tuple(row[column] for column in columns) for key, row in found.items()}
     assert in_segments == in_tables, f"{in_segments} is not {in_tables}"
-    # Segments tell no times.
-    wanted = re.sub(r" between [^\s;]+ and [^\s;]+|, and complete to [^\s;]+", "", told.splitlines()[-1])
+    # Segments tell no lanes and no times.
+    wanted = re.sub(r" of \d+ lanes?| between [^\s;]+ and [^\s;]+|, and complete to [^\s;]+", "", told.splitlines()[-1])
     wanted = wanted.replace("nothing is missing before", "nothing else is missing")
     assert verdict_of(accounts) == wanted, f"{verdict_of(accounts)} is not {wanted}"
     check_chosen(root, spark, found)
