@@ -26,6 +26,7 @@ struct State {
     waiting: usize,
     most_waiting: usize,
     /// Answers about objects with this in their names are held until this number of requests wait.
+    /// [`UNTIL_RELEASED`] never do.
     held: (&'static str, usize),
     /// Told when they do.
     released: Arc<Condvar>,
@@ -53,6 +54,10 @@ const LATE: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)]
 /// How long answers are held in vain. It is less than the patience of a client, whose second try
 /// would count as another request.
 const HELD: Duration = Duration::from_secs(20);
+
+/// More requests than wait at a time, and how long answers are held then.
+const UNTIL_RELEASED: usize = usize::MAX;
+const HELD_LONG: Duration = Duration::from_secs(300);
 
 impl FakeS3 {
     /// Starts a server with the bucket `fleet`. One in `faults` requests fails; 0 is none.
@@ -95,6 +100,24 @@ impl FakeS3 {
     /// Holds the answers about objects with `part` in their names, until `count` requests wait.
     pub fn hold(&self, part: &'static str, count: usize) {
         self.state.lock().unwrap().held = (part, count);
+    }
+
+    /// Holds the answers about objects with `part` in their names, until [`FakeS3::release`]. Give
+    /// clients a patience of more than five minutes: they would try again.
+    pub fn hold_all(&self, part: &'static str) {
+        self.hold(part, UNTIL_RELEASED);
+    }
+
+    /// Gives the answers that are held.
+    pub fn release(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.held.1 = 0;
+        state.released.notify_all();
+    }
+
+    /// Returns the number of requests that wait for their answers.
+    pub fn waiting(&self) -> usize {
+        self.state.lock().unwrap().waiting
     }
 
     /// Returns the most requests that waited for their answers at a time.
@@ -227,7 +250,8 @@ fn serve(connection: TcpStream, shared: &Mutex<State>) -> io::Result<()> {
         if key.contains(state.held.0) {
             let released = state.released.clone();
             let are_few = |state: &mut State| state.waiting < state.held.1;
-            state = released.wait_timeout_while(state, HELD, are_few).unwrap().0;
+            let longest = if state.held.1 == UNTIL_RELEASED { HELD_LONG } else { HELD };
+            state = released.wait_timeout_while(state, longest, are_few).unwrap().0;
             // All go on, also if one has waited in vain.
             state.held.1 = 0;
             released.notify_all();

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::daemon::lost::Lost;
 use crate::log;
 use crate::metrics::{Page, one};
 use crate::wire::Status;
@@ -17,6 +18,7 @@ pub(crate) struct Figures {
     pub(crate) cut: AtomicU64,
     pub(crate) events: AtomicU64,
     pub(crate) withheld: AtomicU64,
+    pub(crate) lost: Lost,
     pub(crate) stored: AtomicU64,
     pub(crate) were_there: AtomicU64,
     pub(crate) refused: AtomicU64,
@@ -47,6 +49,9 @@ impl Figures {
             "Events that stay on the host, because they are or may be sensitive.",
             get(&self.withheld),
         );
+        let lost = self.lost.events();
+        let lost = lost.map(|(cause, events)| (format!("{{cause=\"{}\"}}", cause.code()), events));
+        page.counter("ship_lost_events_total", "Events that programs lost, as their streams state it.", lost);
         let outcomes =
             [("stored", &self.stored), ("were_there", &self.were_there), ("refused", &self.refused)];
         let outcomes = outcomes

@@ -89,6 +89,7 @@ impl Live {
         let ended = loop {
             match blocks.next() {
                 Ok(Some(Piece::Block(block))) => {
+                    self.queue.figures.lost.note(&block.header);
                     let is_new = sessions.insert(block.header.session);
                     let mut segments = self.cut(|cutter| {
                         let segments = cutter.push(&block)?;

@@ -7,6 +7,7 @@
 mod allow;
 mod figures;
 mod live;
+mod lost;
 mod queue;
 mod requests;
 mod send;

@@ -180,7 +180,10 @@ pub(crate) fn cut(
     let mut damaged = 0;
     while let Some(piece) = blocks.next().map_err(NotTaken::File)? {
         match piece {
-            Piece::Block(block) => add_all(cutter.push(&block))?,
+            Piece::Block(block) => {
+                queue.figures.lost.note(&block.header);
+                add_all(cutter.push(&block))?;
+            }
             Piece::Damage(found, _) => {
                 let bytes = found.range.end - found.range.start;
                 damaged += bytes;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use telemetry_testing::wait;
 
 use crate::collect::{Collector, Fleet, Log, with};
 use crate::disk::SmallDisk;
+use crate::metrics;
 use crate::rows::{Row, rows, shed_of};
 use crate::segments::{cut, with_priorities};
 use crate::ship::{files_in, renumber};
@@ -43,7 +44,7 @@ impl Daemon {
     }
 
     /// Returns what follows a text in the log.
-    fn said(&self, text: &str) -> String {
+    pub(crate) fn said(&self, text: &str) -> String {
         self.log.wait_for(text).split_once(text).unwrap().1.trim_end_matches('`').to_owned()
     }
 
@@ -56,12 +57,7 @@ impl Daemon {
 
     /// The value of a metric.
     pub(crate) fn metric(&self, name: &str) -> u64 {
-        let url = self.said("metrics at http://");
-        let address = url.trim_end_matches("/metrics");
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
-        let mut page = String::new();
-        stream.read_to_string(&mut page).unwrap();
+        let page = metrics::page(&self.log.wait_for("metrics at http://"));
         let line = page
             .lines()
             .find_map(|line| line.strip_prefix(name))
@@ -208,7 +204,7 @@ fn what_programs_sent_outlives_a_kill() {
 }
 
 /// Writes a file as if it had been closed some time ago. It is open in the caller.
-fn write_closed(path: &Path, bytes: &[u8]) -> File {
+pub(crate) fn write_closed(path: &Path, bytes: &[u8]) -> File {
     let file = File::create(path).unwrap();
     (&file).write_all(bytes).unwrap();
     file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(60)).unwrap();

@@ -13,7 +13,11 @@ mod deploy;
 #[cfg(target_os = "linux")]
 mod disk;
 mod hostile;
+#[cfg(unix)]
+mod metrics;
 mod model;
+#[cfg(all(unix, feature = "failpoints"))]
+mod points;
 mod refused;
 mod rows;
 mod s3;
@@ -22,5 +26,7 @@ mod secrets;
 mod segments;
 mod sensitive;
 mod ship;
+#[cfg(unix)]
+mod silent_store;
 mod texts;
 mod versions;
