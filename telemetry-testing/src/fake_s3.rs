@@ -1,12 +1,12 @@
 //! As much of S3 as shippers and committers use, with the faults that a real one has at times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// A server on a thread. It answers some requests wrongly.
+/// A server on a thread. It answers some requests wrongly: at random, or as a script says.
 pub struct FakeS3 {
     /// Its address.
     pub endpoint: String,
@@ -20,6 +20,8 @@ struct State {
     random: u64,
     /// One in this number of requests fails; 0 is never.
     faults: u64,
+    scripts: Vec<Script>,
+    ignores_conditions: bool,
     /// How long each answer takes.
     delay: Duration,
     /// Requests that wait for their answers, and the most of them so far.
@@ -32,24 +34,40 @@ struct State {
     released: Arc<Condvar>,
 }
 
+/// The faults of the writes of one object.
+struct Script {
+    /// It is the first object that is written with this in its name.
+    part: &'static str,
+    name: Option<String>,
+    /// Those of its next writes.
+    faults: VecDeque<Fault>,
+    /// Its requests since then, and the statuses of their answers.
+    answers: Vec<String>,
+}
+
 /// What goes wrong with a request.
-#[derive(Clone, Copy, PartialEq)]
-enum Fault {
+#[derive(Clone, Copy)]
+pub enum Fault {
+    /// Nothing.
     None,
     /// 503, not done.
     Slow,
     /// 409: another write of this name is in progress; not done.
     Conflict,
+    /// 409: another write of the same bytes has just succeeded.
+    Repeated,
+    /// 412: another write of other bytes has just succeeded. They are made of those of this one.
+    Taken(fn(&[u8]) -> Vec<u8>),
     /// Done, but the answer is lost.
     Lost,
     /// Done, and the answer is late.
     Late,
-    /// Done, but there is no answer within the patience of any client.
+    /// Done, but there is no answer until the client gives up.
     Silent,
 }
 
-/// How long a late answer takes, and how long none comes.
-const LATE: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
+/// How long a late answer takes.
+const LATE: Duration = Duration::from_millis(200);
 
 /// How long answers are held in vain. It is less than the patience of a client, whose second try
 /// would count as another request.
@@ -69,6 +87,8 @@ impl FakeS3 {
             writes: 0,
             random: seed | 1,
             faults,
+            scripts: Vec::new(),
+            ignores_conditions: false,
             delay: Duration::ZERO,
             waiting: 0,
             most_waiting: 0,
@@ -90,6 +110,34 @@ impl FakeS3 {
     /// Changes how often a request fails.
     pub fn set_faults(&self, faults: u64) {
         self.state.lock().unwrap().faults = faults;
+    }
+
+    /// Gives faults to the next writes of one object: the first that is written with `part` in its
+    /// name.
+    pub fn script(&self, part: &'static str, faults: &[Fault]) {
+        let faults = faults.iter().copied().collect();
+        let script = Script { part, name: None, faults, answers: Vec::new() };
+        self.state.lock().unwrap().scripts.push(script);
+    }
+
+    /// Ends all scripts. Returns for each the name of its object, and the requests for that object
+    /// with the statuses of their answers: `PUT 409, HEAD 404, PUT 200`.
+    ///
+    /// # Panics
+    /// If a fault has not happened.
+    pub fn scripted(&self) -> Vec<(String, String)> {
+        let scripts = std::mem::take(&mut self.state.lock().unwrap().scripts);
+        let ended = |Script { part, name, faults, answers }: Script| {
+            let answers = answers.join(", ");
+            assert!(faults.is_empty(), "{} faults of `{part}` have not happened: {answers}", faults.len());
+            (name.unwrap_or_default(), answers)
+        };
+        scripts.into_iter().map(ended).collect()
+    }
+
+    /// Makes it overwrite objects although it is told not to.
+    pub fn ignore_conditions(&self) {
+        self.state.lock().unwrap().ignores_conditions = true;
     }
 
     /// Changes how long each answer takes.
@@ -159,7 +207,25 @@ impl State {
         format!("<ListBucketResult><IsTruncated>false</IsTruncated>{found}</ListBucketResult>")
     }
 
-    fn fault(&mut self) -> Fault {
+    /// Notes an answer for the scripts.
+    fn note(&mut self, method: &str, key: &str, status: &str) {
+        for script in self.scripts.iter_mut().filter(|script| script.name.as_deref() == Some(key)) {
+            script.answers.push(format!("{method} {}", &status[..3]));
+        }
+    }
+
+    fn fault(&mut self, method: &str, key: &str) -> Fault {
+        let is_next = |script: &&mut Script| {
+            let is_name = |name: &String| name == key;
+            !script.faults.is_empty() && script.name.as_ref().map_or(key.contains(script.part), is_name)
+        };
+        if method == "PUT"
+            && let Some(script) = self.scripts.iter_mut().find(is_next)
+            && let Some(fault) = script.faults.pop_front()
+        {
+            script.name = Some(key.to_owned());
+            return fault;
+        }
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let number = self.random >> 33;
         if self.faults == 0 || !number.is_multiple_of(self.faults) {
@@ -206,10 +272,20 @@ fn serve(connection: TcpStream, shared: &Mutex<State>) -> io::Result<()> {
         let mut state = shared.lock().unwrap();
         state.waiting += 1;
         state.most_waiting = state.most_waiting.max(state.waiting);
-        let (fault, mut range) = (state.fault(), String::new());
+        if state.ignores_conditions {
+            (is_conditional, tag) = (false, None);
+        }
+        let (fault, mut range) = (state.fault(method, &key), String::new());
+        if let Fault::Taken(other) = fault {
+            state.put(key.clone(), other(&body));
+        }
         let (status, answer) = match (method, fault) {
             (_, Fault::Slow) => ("503 Slow Down", Vec::new()),
             ("PUT", Fault::Conflict) => ("409 Conflict", Vec::new()),
+            ("PUT", Fault::Repeated) => {
+                state.put(key.clone(), body);
+                ("409 Conflict", Vec::new())
+            }
             ("PUT", _) if is_conditional && state.objects.contains_key(&key) => {
                 ("412 Precondition Failed", Vec::new())
             }
@@ -246,6 +322,7 @@ fn serve(connection: TcpStream, shared: &Mutex<State>) -> io::Result<()> {
                 (None, _) => ("404 Not Found", Vec::new()),
             },
         };
+        state.note(method, &key, status);
         let etag = state.objects.get(&key).map_or(0, |(tag, _)| *tag);
         if key.contains(state.held.0) {
             let released = state.released.clone();
@@ -263,9 +340,9 @@ fn serve(connection: TcpStream, shared: &Mutex<State>) -> io::Result<()> {
         shared.lock().unwrap().waiting -= 1;
         match fault {
             Fault::Lost => return Ok(()),
-            Fault::Late => std::thread::sleep(LATE[0]),
+            Fault::Late => std::thread::sleep(LATE),
             Fault::Silent => {
-                std::thread::sleep(LATE[1]);
+                let _ = input.fill_buf();
                 return Ok(());
             }
             _ => {}

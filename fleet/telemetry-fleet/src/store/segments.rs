@@ -65,12 +65,17 @@ impl Store {
     pub async fn probe(&self) -> Result<(), StoreError> {
         let key = self.key(&format!("probe/{:08x}-{}", std::process::id(), nanos()));
         let put = || self.store.put_opts(&key, PutPayload::from_static(b"probe"), create());
-        match put().await {
-            // The answer to a first try was lost, and this is that to the second.
-            Ok(_) | Err(Error::AlreadyExists { .. }) => {}
+        let is_written = match put().await {
+            Ok(_) => true,
+            // The answer to a first try was lost, and this is that to the second. Or S3 has seen
+            // both at once, and none of them has succeeded.
+            Err(Error::AlreadyExists { .. }) => false,
             Err(error) => return Err(self.wrong("cannot write to it", &error)),
+        };
+        let mut second = put().await;
+        if !is_written && second.is_ok() {
+            second = put().await;
         }
-        let second = put().await;
         let removed = self.store.delete(&key).await;
         match second {
             Err(Error::AlreadyExists { .. }) => {

@@ -12,6 +12,8 @@ mod daemon;
 mod deploy;
 #[cfg(target_os = "linux")]
 mod disk;
+#[cfg(unix)]
+mod faults;
 mod hostile;
 #[cfg(unix)]
 mod metrics;

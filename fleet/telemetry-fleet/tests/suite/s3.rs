@@ -1,14 +1,16 @@
-//! `telemetry-fleet ship` with S3: moto's server, and one that ignores conditions.
+//! `telemetry-fleet ship` with S3: moto's server, and one that ignores conditions. `faults` has wrong
+//! answers.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use telemetry_fleet::wire::{Bye, Message, Outcome, Segment};
+use telemetry_testing::fake_s3::FakeS3;
 
 use crate::collect::{Collector, Fleet};
 use crate::hostile::{Peer, check_memory, segment_of};
-use crate::ship::Host;
+use crate::ship::{Host, files_in, said};
 
 /// The environment of a client of `endpoint`.
 pub(crate) fn credentials(command: &mut Command, endpoint: &str) {
@@ -29,8 +31,11 @@ impl Drop for Moto {
     }
 }
 
-/// A server with the bucket `fleet`, and commands to read it from standard input: `list` gives the
-/// length of each object and its bytes.
+/// A server with the bucket `fleet`, and what it takes from standard input:
+///
+/// - `list` gives the name and length of each object, and its bytes.
+/// - `open NAME` begins an upload in parts, and does not end it.
+/// - `uploads` gives the names of these.
 const SERVER: &str = r#"
 import sys, boto3
 from moto.server import ThreadedMotoServer
@@ -41,11 +46,20 @@ url = f"http://{host}:{port}"
 s3 = boto3.client("s3", endpoint_url=url, region_name="us-east-1", aws_access_key_id="key", aws_secret_access_key="secret")
 s3.create_bucket(Bucket="fleet")
 print(url, flush=True)
-for _ in sys.stdin:
-    keys = [o["Key"] for o in s3.list_objects_v2(Bucket="fleet").get("Contents", [])]
-    for key in keys:
-        body = s3.get_object(Bucket="fleet", Key=key)["Body"].read()
-        sys.stdout.buffer.write(f"{key} {len(body)}\n".encode() + body)
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "open":
+        of = {"Bucket": "fleet", "Key": words[1]}
+        upload = s3.create_multipart_upload(**of)["UploadId"]
+        s3.upload_part(UploadId=upload, PartNumber=1, Body=b"half", **of)
+    elif words[0] == "uploads":
+        for upload in s3.list_multipart_uploads(Bucket="fleet").get("Uploads", []):
+            sys.stdout.buffer.write(f"{upload['Key']} 0\n".encode())
+    else:
+        keys = [o["Key"] for o in s3.list_objects_v2(Bucket="fleet").get("Contents", [])]
+        for key in keys:
+            body = s3.get_object(Bucket="fleet", Key=key)["Body"].read()
+            sys.stdout.buffer.write(f"{key} {len(body)}\n".encode() + body)
     sys.stdout.buffer.write(b"end 0\n")
     sys.stdout.buffer.flush()
 "#;
@@ -68,7 +82,12 @@ fn moto() -> Option<Moto> {
 impl Moto {
     /// The objects of the bucket.
     fn objects(&mut self) -> Vec<(String, Vec<u8>)> {
-        self.child.stdin.as_mut().unwrap().write_all(b"list\n").unwrap();
+        self.ask("list")
+    }
+
+    /// Sends a line. Returns the objects of the answer.
+    fn ask(&mut self, line: &str) -> Vec<(String, Vec<u8>)> {
+        self.child.stdin.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
         let mut output = BufReader::new(self.child.stdout.as_mut().unwrap());
         let mut objects = Vec::new();
         loop {
@@ -161,17 +180,10 @@ fn long_segments_share_the_memory_of_a_collector() {
 
 #[test]
 fn a_store_that_ignores_conditions_is_refused() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for connection in listener.incoming() {
-            let connection = connection.unwrap();
-            std::thread::spawn(move || serve(connection));
-        }
-    });
-    let host = Host::new();
+    let (host, bucket) = (Host::new(), FakeS3::start(1, 0));
+    bucket.ignore_conditions();
     let mut command = host.command("spool", "s3://fleet/prod");
-    credentials(&mut command, &endpoint);
+    credentials(&mut command, &bucket.endpoint);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
@@ -179,29 +191,31 @@ fn a_store_that_ignores_conditions_is_refused() {
         "error: s3://fleet/prod: the store overwrites objects although it is told not to, so segments could be \
          lost; expected a store with conditional writes (If-None-Match)\n"
     );
+    assert!(bucket.objects().is_empty(), "{:?}", bucket.objects());
 }
 
-/// Accepts all requests.
-fn serve(connection: TcpStream) {
-    let mut input = BufReader::new(connection.try_clone().unwrap());
-    let mut output = connection;
-    loop {
-        let (mut len, mut line) = (0, String::new());
-        while input.read_line(&mut line).is_ok_and(|read| read > 2) {
-            if let Some(value) =
-                line.to_lowercase().lines().last().and_then(|l| l.strip_prefix("content-length:"))
-            {
-                len = value.trim().parse().unwrap();
-            }
-        }
-        if line.is_empty() {
-            return;
-        }
-        std::io::copy(&mut (&mut input).take(len), &mut std::io::sink()).unwrap();
-        let is_put = line.starts_with("PUT");
-        let answer = if is_put { "200 OK\r\nETag: \"1\"" } else { "204 No Content" };
-        if write!(output, "HTTP/1.1 {answer}\r\nContent-Length: 0\r\n\r\n").is_err() {
-            return;
-        }
+/// An upload in parts that nobody has ended is no object. One is open under each name.
+#[test]
+fn uploads_that_are_left_open_are_no_segments() {
+    let Some(mut moto) = moto() else { return };
+    let host = Host::new();
+    assert_eq!(host.ship(&host.store()).code, Some(0));
+    let store = host.path("store");
+    let name = |path: PathBuf| format!("prod/{}", path.strip_prefix(&store).unwrap().display());
+    let names: Vec<_> = files_in(&store).into_iter().map(name).collect();
+    for name in &names {
+        moto.ask(&format!("open {name}"));
     }
+    assert!(moto.objects().is_empty(), "there is no object yet");
+    let mut command = host.command("spool", "s3://fleet/prod");
+    credentials(&mut command, &moto.endpoint);
+    let run = said(&command.output().unwrap());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    assert!(run.stdout.starts_with(&format!("shipped {} segments; ", names.len())), "{}", run.stdout);
+    let (found, bytes): (Vec<_>, Vec<_>) = moto.objects().into_iter().unzip();
+    assert_eq!(found, names);
+    host.check(&bytes);
+    let mut open: Vec<_> = moto.ask("uploads").into_iter().map(|(name, _)| name).collect();
+    open.sort();
+    assert_eq!(open, names);
 }

@@ -17,6 +17,7 @@ mod delete;
 #[expect(dead_code, reason = "this needs a part of it")]
 mod disk;
 mod docs;
+mod faults;
 #[cfg(feature = "failpoints")]
 mod kills;
 mod lakes;

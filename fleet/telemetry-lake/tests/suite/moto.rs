@@ -14,6 +14,7 @@ use crate::lakes::{Form, Said, TestLake, said};
 /// - `asked` gives the paths of the requests that were not writes, since the last time.
 /// - `faults PREFIX N SEED` lets one in N requests below a prefix fail; 0 is none.
 /// - `drop PREFIX` deletes the objects.
+/// - `open NAME` begins an upload in parts, and does not end it; `uploads` gives the names of these.
 ///
 /// Requests from here do not fail.
 const SERVER: &str = r#"
@@ -73,6 +74,13 @@ def do(words):
     elif words[0] == "drop":
         for key in keys(words[1]):
             s3.delete_object(Bucket="fleet", Key=key)
+    elif words[0] == "open":
+        of = {"Bucket": "fleet", "Key": words[1]}
+        upload = s3.create_multipart_upload(**of)["UploadId"]
+        s3.upload_part(UploadId=upload, PartNumber=1, Body=b"half", **of)
+    elif words[0] == "uploads":
+        for upload in s3.list_multipart_uploads(Bucket="fleet").get("Uploads", []):
+            sys.stdout.buffer.write(f"{upload['Key']} 0\n".encode())
     else:
         for key in keys(words[1]):
             try:
@@ -108,6 +116,22 @@ fn read(mut output: BufReader<ChildStdout>, to: &Sender<Option<Object>>) -> Opti
         output.read_exact(&mut bytes).ok()?;
         to.send((key != "end").then(|| (key.to_owned(), bytes))).ok()?;
     }
+}
+
+/// A command on the lake `prod` of the bucket of a server.
+pub(crate) fn command(endpoint: &str, args: &[impl AsRef<str>]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-lake"));
+    let args: Vec<_> = args.iter().map(AsRef::as_ref).collect();
+    command.arg(args[0]).arg("s3://fleet/prod").args(&args[1..]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    settings(endpoint, &mut command);
+    command
+}
+
+/// Tells a command where the server is.
+pub(crate) fn settings<'c>(endpoint: &str, command: &'c mut Command) -> &'c mut Command {
+    command.env("AWS_ENDPOINT_URL", endpoint).env("AWS_ALLOW_HTTP", "true").env("AWS_REGION", "us-east-1");
+    command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret")
 }
 
 /// The server, killed when dropped.
@@ -176,19 +200,7 @@ impl Moto {
     }
 
     pub(crate) fn command(&self, args: &[impl AsRef<str>]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-lake"));
-        let args: Vec<_> = args.iter().map(AsRef::as_ref).collect();
-        command.arg(args[0]).arg("s3://fleet/prod").args(&args[1..]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        self.settings(&mut command);
-        command
-    }
-
-    /// Tells a command where the server is.
-    pub(crate) fn settings<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        command.env("AWS_ENDPOINT_URL", &self.endpoint).env("AWS_ALLOW_HTTP", "true");
-        command.env("AWS_REGION", "us-east-1");
-        command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret")
+        command(&self.endpoint, args)
     }
 
     pub(crate) fn run(&self, args: &[impl AsRef<str>]) -> Said {

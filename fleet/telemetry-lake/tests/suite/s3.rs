@@ -1,6 +1,7 @@
 //! The command with S3, as moto's server has it.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use telemetry_lake::lake::Format;
@@ -9,7 +10,7 @@ use telemetry_testing::made::{Plan, blocks, edit};
 use crate::chosen::{read, telemetry};
 use crate::commit::{FORMS, all_events, streams};
 use crate::lakes::{TestLake, said};
-use crate::moto::Moto;
+use crate::moto::{Moto, settings};
 
 #[test]
 fn a_bucket_has_each_event_once() {
@@ -44,6 +45,40 @@ fn a_bucket_has_each_event_once() {
         assert_eq!(moto.run(&["delete", "--host", "h3"]).code, Some(0));
         let wanted = all_events(&streams).into_iter().filter(|key| key.0 != "h3").collect();
         moto.fetch(form).check(&wanted);
+    }
+}
+
+/// An upload in parts that nobody has ended is no object. One is open under each name that a lake
+/// has, and under those of its segments.
+#[test]
+fn uploads_that_are_left_open_change_nothing() {
+    for form in &FORMS[..2] {
+        let Some(mut moto) = Moto::start() else { return };
+        let source = TestLake::new(*form);
+        let streams = streams(&Plan { events: 300, block_size: 1024, ..Plan::default() });
+        let stored = |path: PathBuf| {
+            let name = path.strip_prefix(source.path()).unwrap().display().to_string();
+            (name, std::fs::read(path).unwrap())
+        };
+        let shipped = streams.iter().flat_map(|(host, stream)| source.ship(host, stream));
+        let segments: BTreeMap<_, _> = shipped.map(stored).collect();
+        source.commit();
+        let mut names: BTreeSet<_> = source.objects().into_keys().collect();
+        // The lease of a directory is a lock.
+        assert!(names.remove("lease.lock") && names.insert("lease.json".to_owned()));
+        for name in names.iter().chain(segments.keys()) {
+            moto.ask(&format!("open prod/{name}"), &[]);
+        }
+        assert_eq!(moto.run(&form.init()).code, Some(0));
+        for (name, bytes) in &segments {
+            moto.put(name, bytes);
+        }
+        let said = moto.run(&["commit"]);
+        assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+        let found = moto.fetch(*form);
+        found.check(&all_events(&streams));
+        assert_eq!(found.objects().into_keys().collect::<BTreeSet<_>>(), names);
+        assert_eq!(moto.ask("uploads", &[]).len(), names.len() + segments.len());
     }
 }
 
@@ -91,7 +126,7 @@ fn a_report_fetches_what_it_needs() {
     command.env("PATH", path).args(["report", "s3://fleet/prod", "--host", "h2", "-o"]);
     command.arg(source.path().join("report.html"));
     command.arg(format!("--from={}", times[0])).arg(format!("--until={}", times[times.len() - 1] + 1));
-    let said = said(&moto.settings(&mut command).output().unwrap());
+    let said = said(&settings(&moto.endpoint, &mut command).output().unwrap());
     let events = said.stderr.split_once("complete: ").and_then(|(_, rest)| rest.split_once(" events"));
     let events = events.map(|(digits, _)| digits.replace(',', ""));
     assert_eq!((said.code, events), (Some(0), Some(times.len().to_string())), "{said:?}");

@@ -7,7 +7,7 @@ use telemetry_testing::fake_s3::FakeS3;
 
 use crate::chaos::plan::StoreKind;
 use crate::lakes::TestLake;
-use crate::moto::Moto;
+use crate::moto::{Moto, settings};
 
 /// The server of all schedules; it takes seconds to start.
 static MOTO: Mutex<Option<Moto>> = Mutex::new(None);
@@ -75,13 +75,8 @@ impl Store {
             Store::Fake(fake) => &fake.endpoint,
             Store::Moto { endpoint, .. } => endpoint,
         };
-        command
-            .env("AWS_ENDPOINT_URL", endpoint)
-            .env("AWS_ALLOW_HTTP", "true")
-            .env("AWS_REGION", "us-east-1");
-        command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
         // Some requests are never answered.
-        command.env("AWS_TIMEOUT", "4s");
+        settings(endpoint, command).env("AWS_TIMEOUT", "4s");
     }
 
     /// Lets one in this number of requests fail; 0 is none.
