@@ -54,7 +54,7 @@ type Read = HashMap<(usize, u64, u8), u64>;
 
 /// Reads a stream. `strays` are the losses without a lane since the capture began.
 pub(super) fn read(stream: &[u8], ranges: &[Range], strays: Loss) -> Result<Account> {
-    let mut events = Reader::from_slice(stream).events()?;
+    let mut events = Reader::from_slice(stream).show_sensitive(true).events()?;
     let (mut found, mut read) = (Vec::new(), Read::new());
     while let Some(event) = events.next()? {
         // Those of the runtime are not what a test is about.

@@ -41,7 +41,7 @@ pub(crate) fn reader(
     shows_sensitive: bool,
 ) -> PyResult<Reader<'static>> {
     let files = files.iter().map(|file| file.try_clone().map(Input::File)).collect::<io::Result<_>>()?;
-    let reader = Reader::from_inputs(files).map_err(|error| raised(&error))?.hide_sensitive(!shows_sensitive);
+    let reader = Reader::from_inputs(files).map_err(|error| raised(&error))?.show_sensitive(shows_sensitive);
     let Some(text) = registry else { return Ok(reader) };
     let registry = telemetry_schema::parse_embedded(text).map_err(|invalid| {
         let first = invalid.diagnostics.first().map_or("it is empty", |first| &first.message);

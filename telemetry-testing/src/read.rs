@@ -121,19 +121,19 @@ pub fn read(way: Way, stream: &[u8]) -> (Vec<Read>, Completeness) {
     read_filtered(way, stream, Filter::default())
 }
 
-/// Reads the events of a stream that pass a filter.
+/// Reads the events of a stream that pass a filter, with all values.
 pub fn read_filtered(way: Way, stream: &[u8], filter: Filter) -> (Vec<Read>, Completeness) {
     let order = if way.by_time() { Order::Time } else { Order::Stream };
-    let collect = |reader: Reader| collect(reader.order(order).filter(filter.clone()).events().unwrap());
+    let collect = |reader: Reader| collect(shown(reader.order(order).filter(filter.clone())));
     match way {
         Way::MemoryInStream | Way::MemoryByTime => collect(Reader::from_slice(stream)),
         Way::BatchesInStream | Way::BatchesByTime => {
             let reader = Reader::from_slice(stream).order(order).filter(filter.clone());
-            collect_batches(reader.events().unwrap())
+            collect_batches(shown(reader))
         }
         Way::Shards => {
             let reader = Reader::from_slice(stream).order(order).filter(filter);
-            collect_shards(reader.events().unwrap())
+            collect_shards(shown(reader))
         }
         Way::ListedInStream | Way::ListedByTime => collect(Reader::from_slice(stream).max_in_memory(FEW)),
         Way::PipeInStream | Way::PipeByTime => collect(Reader::from_reader(Dribble(Cursor::new(stream), 1))),
@@ -143,6 +143,10 @@ pub fn read_filtered(way: Way, stream: &[u8], filter: Filter) -> (Vec<Read>, Com
             collect(Reader::open(file.path()).unwrap())
         }
     }
+}
+
+fn shown(reader: Reader) -> Events {
+    reader.show_sensitive(true).events().unwrap()
 }
 
 /// Returns all events, and the verdict.

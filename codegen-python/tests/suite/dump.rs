@@ -11,7 +11,7 @@ use crate::python::{Module, Script, interpreters};
 
 /// Every event of a registry, every bit of it, and the verdict.
 pub(crate) fn dump(registry: &Registry, order: Order, stream: &[u8], hides: bool) -> Vec<String> {
-    let reader = Reader::from_slice(stream).order(order).registry(registry.clone()).hide_sensitive(hides);
+    let reader = Reader::from_slice(stream).order(order).registry(registry.clone()).show_sensitive(!hides);
     let mut events = reader.events().unwrap();
     let mut lines = Vec::new();
     let mut others = 0;

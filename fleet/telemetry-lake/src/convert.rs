@@ -45,7 +45,8 @@ pub fn convert(
     shows_sensitive: bool,
 ) -> Result<Converted, ConvertError> {
     let headers = headers(segments)?;
-    let reader = Reader::from_slice(segments).order(Order::Time);
+    // Columns of hidden values keep their types, so they are left out below.
+    let reader = Reader::from_slice(segments).order(Order::Time).show_sensitive(true);
     let mut events = reader.events().map_err(ConvertError::of)?;
     for known in events.registries() {
         catalog.add(known);

@@ -342,7 +342,7 @@ impl Inputs {
     /// unless they are to be shown.
     pub(crate) fn with_registries<'s>(&self, reader: Reader<'s>) -> Reader<'s> {
         let reader = reader.known_registries(telemetry_foreign::known_registry);
-        let reader = reader.hide_sensitive(self.hides_sensitive());
+        let reader = reader.show_sensitive(!self.hides_sensitive());
         self.registries.iter().map(|given| given.registry.clone()).fold(reader, Reader::registry)
     }
 }

@@ -58,7 +58,8 @@ pub struct Reader<'s> {
     earlier: Vec<Position>,
     /// Maximum number of blocks whose list is in memory.
     max_in_memory: usize,
-    hides_sensitive: bool,
+    /// Typed readers differ by default.
+    shows_sensitive: Option<bool>,
 }
 
 impl fmt::Debug for Reader<'_> {
@@ -185,7 +186,7 @@ impl<'s> Reader<'s> {
             known_registries: marks::none,
             earlier: Vec::new(),
             max_in_memory: MAX_IN_MEMORY,
-            hides_sensitive: false,
+            shows_sensitive: None,
         }
     }
 
@@ -205,13 +206,15 @@ impl<'s> Reader<'s> {
         Reader { filter, ..self }
     }
 
-    /// Sets whether the values of sensitive parameters are hidden; by default, they are not. A
-    /// hidden value is the number 0 of an enum, in the registries of the events too. Its only value
-    /// is called `<personal>` or `<secret>`. If a sensitive parameter stands for
-    /// labels, only the events that refer to a label give its string. Typed readers then skip
-    /// events with a sensitive parameter. `docs/sensitive.md` in the repository has more.
-    pub fn hide_sensitive(self, hides_sensitive: bool) -> Self {
-        Reader { hides_sensitive, ..self }
+    /// Sets whether the values of sensitive parameters are shown. By default, [`Reader::events`]
+    /// hides them and [`Reader::typed`] shows them.
+    ///
+    /// A hidden value is the number 0 of an enum, in the registries of the events too. Its only
+    /// value is called `<personal>` or `<secret>`. If a sensitive parameter stands for labels, only
+    /// the events that refer to a label give its string. Typed readers that hide values skip the
+    /// events that have one. `docs/sensitive.md` in the repository has more.
+    pub fn show_sensitive(self, shows_sensitive: bool) -> Self {
+        Reader { shows_sensitive: Some(shows_sensitive), ..self }
     }
 
     /// Adds a registry for events whose own is not in the stream. Its marks `names` also apply to
@@ -258,7 +261,8 @@ impl<'s> Reader<'s> {
     /// Those of the input, and [`Error::Filter`].
     pub fn events(self) -> Result<Events<'s>> {
         let Reader { input, order, filter, registries, known_registries, earlier, .. } = self;
-        let (filter, most) = (Filter { hides_sensitive: self.hides_sensitive, ..filter }, self.max_in_memory);
+        let hides_sensitive = !self.shows_sensitive.unwrap_or(false);
+        let (filter, most) = (Filter { hides_sensitive, ..filter }, self.max_in_memory);
         let looks_ahead = !matches!((&input, order), (Origin::Once(_), Order::Stream));
         // The later events of a reader that continues another one are not all before it.
         let first = (order == Order::Time && earlier.is_empty()).then(|| registries.clone());
@@ -302,7 +306,10 @@ impl<'s> Reader<'s> {
     }
 
     /// Reads the events of one registry as the structs that `#[telemetry_event(..., decode)]`
-    /// generates. A stream of the program's own version need not have a registry.
+    /// generates. A stream of the program's own version need not have a registry. Unless
+    /// [`Reader::show_sensitive`] says otherwise, sensitive values are there, because the program has
+    /// fields for them.
+    ///
     /// `docs/tutorial.md` in the repository has an example, and `docs/versions.md` says which
     /// versions can be read.
     ///
@@ -310,7 +317,9 @@ impl<'s> Reader<'s> {
     /// As [`Reader::events`], and [`Error::Registry`].
     pub fn typed<D: Typed>(self) -> Result<TypedEvents<'s, D>> {
         let own = parse_embedded(D::REGISTRY).map_err(|invalid| Error::Registry(Box::new(invalid)))?;
-        Ok(TypedEvents::new(self.registry(own.clone()).events()?, own))
+        let shows_sensitive = self.shows_sensitive.unwrap_or(true);
+        let reader = self.registry(own.clone()).show_sensitive(shows_sensitive);
+        Ok(TypedEvents::new(reader.events()?, own))
     }
 
     /// Recovers memory images: a ring file, a core dump, a stream, or several of them. Finds blocks

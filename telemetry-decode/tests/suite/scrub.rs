@@ -226,7 +226,7 @@ fn what_is_scrubbed_is_not_hidden_again() {
     let names = |stream: &[u8]| -> Vec<bool> {
         [Reader::from_slice(stream), Reader::from_reader(stream).order(telemetry_decode::Order::Stream)]
             .map(|reader| {
-                let mut events = reader.hide_sensitive(true).events().unwrap();
+                let mut events = reader.events().unwrap();
                 let mut hides = false;
                 while let Some(event) = events.next().unwrap() {
                     hides |= event.params().any(|param| param.value.to_string().contains("<personal>"));
@@ -249,7 +249,7 @@ fn what_is_scrubbed_is_not_hidden_again() {
 
 /// Returns what readers that hide show of the parameter `user` of all events.
 fn users(stream: &[u8]) -> Vec<String> {
-    let mut events = Reader::from_slice(stream).hide_sensitive(true).events().unwrap();
+    let mut events = Reader::from_slice(stream).events().unwrap();
     let mut users = Vec::new();
     while let Some(event) = events.next().unwrap() {
         users.extend(
@@ -311,7 +311,7 @@ fn the_stricter_of_two_marks_counts() {
     check(&[0, 2, 1], "<secret>");
     check(&[1, 2], "<secret>");
     // A registry from the caller counts, too.
-    let reader = Reader::from_slice(&streams[0]).registry(registries[2].clone()).hide_sensitive(true);
+    let reader = Reader::from_slice(&streams[0]).registry(registries[2].clone());
     let mut events = reader.events().unwrap();
     assert_eq!(events.next().unwrap().unwrap().value(0).unwrap().to_string(), "<secret>");
 }

@@ -122,7 +122,7 @@ fn logins(facts: &Facts, registries: &[&str]) -> Vec<u8> {
 /// Finds events where sensitive values are hidden.
 fn found<'s>(reader: Reader<'s>, condition: &str) -> Events<'s> {
     let filter = Filter::default().condition(Arc::new(Condition::parse(condition).unwrap()) as Arc<_>);
-    reader.order(Order::Stream).hide_sensitive(true).filter(filter).events().unwrap()
+    reader.order(Order::Stream).filter(filter).events().unwrap()
 }
 
 fn count(mut events: Events<'_>) -> Result<usize, Error> {
