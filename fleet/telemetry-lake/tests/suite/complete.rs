@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use telemetry_fleet::segment::shed;
+use telemetry_lake::complete::time_text;
 use telemetry_lake::lake::Format;
 use telemetry_testing::made::{Plan, START, blocks, edit, make, registry};
 
@@ -149,11 +150,11 @@ fn silent_hosts_are_told() {
         let arrived = SystemTime::now() - Duration::from_secs(60 * minutes);
         // S3 cuts times to seconds, and tests that read them do so, too.
         let seconds = arrived.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
-        for segment in lake.ship(host, &stream) {
+        for segment in lake.ship_cut(host, &stream, 1 << 20) {
             let file = std::fs::File::options().write(true).open(segment).unwrap();
             file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
         }
-        telemetry_lake::complete::time_text(seconds as i64 * 1_000_000_000)
+        time_text(seconds as i64 * 1_000_000_000)
     };
     let check = |choice: &[&str], silent: &str| {
         let said = lake.run(&[&["complete"][..], choice].concat());

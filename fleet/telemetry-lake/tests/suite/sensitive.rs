@@ -66,7 +66,7 @@ fn what_is_missing_beside_them_is_told() {
     assert_eq!(lake.commit(), 400 - u64::from(header.events));
     assert_eq!(["excluded", "holes"].map(|of| sum(&lake, of)), [500, 0]);
     let said = lake.run(&["complete"]);
-    let missing = format!("; {} events of 1 lane on h1 not here between", header.events);
+    let missing = format!("; {} events on h1 not here between", header.events);
     assert!(said.code == Some(1) && said.stdout.contains(&missing), "{}", said.stdout);
 }
 
