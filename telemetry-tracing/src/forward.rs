@@ -73,7 +73,8 @@ impl Sink for Forward {
     fn write(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
         let mut stream = Vec::new();
         blocks.iter().flatten().for_each(|bytes| stream.extend_from_slice(bytes));
-        let mut events = Reader::from_slice(&stream).show_sensitive(true).events().map_err(io::Error::other)?;
+        let mut events =
+            Reader::from_slice(&stream).show_sensitive(true).events().map_err(io::Error::other)?;
         while let Some(event) = events.next().map_err(io::Error::other)? {
             self.forward(&event);
         }

@@ -84,7 +84,8 @@ impl Received {
         assert_eq!(ledger.lost.events(), 0);
         assert_eq!(ledger.given, ledger.covered + ledger.own, "{ledger:?}");
         let completeness = {
-            let mut events = Reader::open(&self.path).expect("a stream").show_sensitive(true).events().expect("a stream");
+            let mut events =
+                Reader::open(&self.path).expect("a stream").show_sensitive(true).events().expect("a stream");
             while events.next().expect("a readable stream").is_some() {}
             events.completeness()
         };
@@ -276,7 +277,8 @@ fn labels_stay_with_the_kinds_that_refer_to_them() {
     assert!(!received.has(SECRET) && !received.has("Town-Quux"));
     let ledger = received.ledger();
     assert_eq!((ledger.covered, ledger.excluded), (LABELS, LABELS), "{ledger:?}");
-    let mut events = Reader::open(&received.path).expect("a stream").show_sensitive(true).events().expect("a stream");
+    let mut events =
+        Reader::open(&received.path).expect("a stream").show_sensitive(true).events().expect("a stream");
     while events.next().expect("a readable stream").is_some() {}
     let completeness = events.completeness();
     assert!(completeness.is_complete(), "{completeness}");

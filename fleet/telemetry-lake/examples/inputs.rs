@@ -82,7 +82,8 @@ fn main() {
     case(&root, "damaged", &[("h1", damaged)], 1);
     case(&root, "resent", &[("h1", one(41, true)), ("h2", one(42, false))], 3);
     let [later, changed, major] = versions().map(|text| move |session| stream(session, &text, false, START));
-    // The host of the second major version also has the first: a query lists the hosts of its table.
+    // The host of the second major version also has the first, because a query lists the hosts of
+    // its table.
     let mixed = [
         ("h1", one(51, false)),
         ("h2", later(52)),

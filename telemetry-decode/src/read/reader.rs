@@ -306,9 +306,10 @@ impl<'s> Reader<'s> {
     }
 
     /// Reads the events of one registry as the structs that `#[telemetry_event(..., decode)]`
-    /// generates. A stream of the program's own version need not have a registry. Unless
-    /// [`Reader::show_sensitive`] says otherwise, sensitive values are there, because the program has
-    /// fields for them.
+    /// generates. A stream of the program's own version need not have a registry.
+    ///
+    /// Sensitive values are there, because the program has fields for them.
+    /// [`Reader::show_sensitive`] leaves them out.
     ///
     /// `docs/tutorial.md` in the repository has an example, and `docs/versions.md` says which
     /// versions can be read.

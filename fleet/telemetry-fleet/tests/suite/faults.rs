@@ -74,7 +74,7 @@ impl Shipped {
         self.check_stored(&bucket, answers);
     }
 
-    /// Ships while a segment has faults, which ends with `error`. Its `NAME` is that of the segment.
+    /// Ships while a segment has faults, which ends with `error`. Its `NAME` is the segment's.
     /// The segment waits, and the next run sends it.
     fn check_again(&self, faults: &[Fault], error: &str, answers: &str) {
         let bucket = FakeS3::start(1, 0);

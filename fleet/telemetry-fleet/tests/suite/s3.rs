@@ -1,5 +1,5 @@
-//! `telemetry-fleet ship` with S3: moto's server, and one that ignores conditions. `faults` has wrong
-//! answers.
+//! `telemetry-fleet ship` with S3: moto's server, and one that ignores conditions. `faults` has
+//! wrong answers.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
@@ -194,7 +194,7 @@ fn a_store_that_ignores_conditions_is_refused() {
     assert!(bucket.objects().is_empty(), "{:?}", bucket.objects());
 }
 
-/// An upload in parts that nobody has ended is no object. One is open under each name.
+/// An upload in parts that has not ended is no object. One is open under each name.
 #[test]
 fn uploads_that_are_left_open_are_no_segments() {
     let Some(mut moto) = moto() else { return };

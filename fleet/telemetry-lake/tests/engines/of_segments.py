@@ -45,6 +45,13 @@ ACCOUNTS = f"""SELECT host, session, sum(recorded), sum("rows"), sum(lost_pool),
     sum(excluded) FROM lane JOIN {LATEST} AS latest USING (host, session, batch) GROUP BY host, session"""
 
 
+#: The sessions with a later major version.
+LATER = """SELECT DISTINCT S.id FROM session AS S
+    JOIN lane AS L ON L.session = S.serial
+    JOIN registry AS R ON R.fingerprint = L.fingerprint
+    WHERE R.name = 'app' AND R.major > 1"""
+
+
 def signed(session):
     """The signed number of a session's id in hexadecimal."""
     number = int(session, 16)
@@ -59,10 +66,7 @@ def with_segments(root, spark, database, queries):
     frame.createOrReplaceTempView("all_events")
     check_sums(spark, "all_events", database)
     connection = sqlite3.connect(database)
-    later = connection.execute(
-        """SELECT DISTINCT S.id FROM session AS S JOIN lane AS L ON L.session = S.serial
-        JOIN registry AS R ON R.fingerprint = L.fingerprint WHERE R.name = 'app' AND R.major > 1"""
-    )
+    later = connection.execute(LATER)
     # No session has this number.
     majors = ", ".join(f"{signed(session)}L" for session in ["0", *(row[0] for row in later)])
     for name, view in VIEWS.items():

@@ -81,21 +81,19 @@ fn parts(form: Form) -> [&'static str; 4] {
 
 /// Commits two batches. In each, the first object of each part has faults, and all is well.
 /// `of_lease` are the answers if the lease is there: it is replaced then.
-fn check(faults: &[Fault], answers: &str, of_lease: &str) {
-    for form in [DELTA, PLAIN] {
-        let mut bucket = Bucket::new(form);
-        for (number, (host, stream)) in hosts().iter().take(2).enumerate() {
-            bucket.ship(host, stream);
-            for part in parts(form) {
-                bucket.fake.script(part, faults);
-            }
-            bucket.succeed(&["commit"]);
-            for ((name, found), part) in bucket.fake.scripted().into_iter().zip(parts(form)) {
-                let wanted = if number > 0 && part == "lease.json" { of_lease } else { answers };
-                assert!(name.contains(part) && found.starts_with(wanted), "{name}: {found}");
-            }
-            bucket.check();
+fn check(form: Form, faults: &[Fault], answers: &str, of_lease: &str) {
+    let mut bucket = Bucket::new(form);
+    for (number, (host, stream)) in hosts().iter().take(2).enumerate() {
+        bucket.ship(host, stream);
+        for part in parts(form) {
+            bucket.fake.script(part, faults);
         }
+        bucket.succeed(&["commit"]);
+        for ((name, found), part) in bucket.fake.scripted().into_iter().zip(parts(form)) {
+            let wanted = if number > 0 && part == "lease.json" { of_lease } else { answers };
+            assert!(name.contains(part) && found.starts_with(wanted), "{name}: {found}");
+        }
+        bucket.check();
     }
 }
 
@@ -125,14 +123,24 @@ fn check_again(form: Form, parts: &[&'static str], faults: &[Fault], error: &str
 
 #[test]
 fn a_lake_whose_bucket_answers_wrongly_has_each_event_once() {
-    // Another write was in progress, and has not succeeded. Clients try again to replace an object.
-    check(&[Fault::Conflict], "PUT 409, HEAD 404, PUT 200", "PUT 409, PUT 200");
-    // It has succeeded.
-    check(&[Fault::Repeated], "PUT 409, HEAD 200, GET 200", "PUT 409, PUT 412, GET 200");
-    let answers = "PUT 503, PUT 503, PUT 503, PUT 200";
-    check(&[Fault::Slow; 3], answers, answers);
-    check(&[Fault::Lost], "PUT 200, PUT 412, HEAD 200, GET 200", "PUT 200, PUT 412, GET 200");
-    check(&[Fault::Late], "PUT 200", "PUT 200");
+    let slow = "PUT 503, PUT 503, PUT 503, PUT 200";
+    let cases: [(&[Fault], &str, &str); 5] = [
+        // Another write was in progress, and has not succeeded. Clients try again if they replace.
+        (&[Fault::Conflict], "PUT 409, HEAD 404, PUT 200", "PUT 409, PUT 200"),
+        // It has succeeded.
+        (&[Fault::Repeated], "PUT 409, HEAD 200, GET 200", "PUT 409, PUT 412, GET 200"),
+        (&[Fault::Slow; 3], slow, slow),
+        (&[Fault::Lost], "PUT 200, PUT 412, HEAD 200, GET 200", "PUT 200, PUT 412, GET 200"),
+        (&[Fault::Late], "PUT 200", "PUT 200"),
+    ];
+    // Clients wait before they try again.
+    std::thread::scope(|scope| {
+        for (faults, answers, of_lease) in cases {
+            for form in [DELTA, PLAIN] {
+                scope.spawn(move || check(form, faults, answers, of_lease));
+            }
+        }
+    });
 }
 
 /// The next commit finds what was written although nothing was answered.

@@ -14,7 +14,8 @@ use crate::lakes::{Form, Said, TestLake, said};
 /// - `asked` gives the paths of the requests that were not writes, since the last time.
 /// - `faults PREFIX N SEED` lets one in N requests below a prefix fail; 0 is none.
 /// - `drop PREFIX` deletes the objects.
-/// - `open NAME` begins an upload in parts, and does not end it; `uploads` gives the names of these.
+/// - `open NAME` begins an upload in parts, and does not end it.
+/// - `uploads` gives the names of these.
 ///
 /// Requests from here do not fail.
 const SERVER: &str = r#"

@@ -48,8 +48,8 @@ fn a_bucket_has_each_event_once() {
     }
 }
 
-/// An upload in parts that nobody has ended is no object. One is open under each name that a lake
-/// has, and under those of its segments.
+/// An upload in parts that has not ended is no object. One is open under each name that a lake has,
+/// and under those of its segments.
 #[test]
 fn uploads_that_are_left_open_change_nothing() {
     for form in &FORMS[..2] {
