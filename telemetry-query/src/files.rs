@@ -177,7 +177,8 @@ fn table(name: &str, pairs: &BTreeMap<String, String>) -> Option<Arc<Table>> {
     };
     let texts = pairs.iter().filter(|(key, _)| key.starts_with("telemetry.registry."));
     let registries = texts.filter_map(|(_, text)| parse_embedded(text).ok());
-    let reader = registries.fold(Reader::from_slice(&[]), Reader::registry);
+    // A file with hidden values has the registry that hides them.
+    let reader = registries.fold(Reader::from_slice(&[]), Reader::registry).show_sensitive(true);
     let tables = Tables::of(reader.events().ok()?.registries());
     tables.iter().find(|table| table.registry == *registry && table.event == *event).cloned()
 }

@@ -49,7 +49,8 @@ def verdict_of(accounts: _t.Any) -> str:
     """Returns in one line what `missing` found, in the words of `Lake.verdict`, but without times."""
     from pyspark.sql import functions
 
-    sums = [f"sum({column}) AS {column}" for column in (*COLUMNS.values(), "excluded")]
+    # Numbers of wrong headers may be the highest.
+    sums = [f"sum(CAST({column} AS DECIMAL(38, 0))) AS {column}" for column in (*COLUMNS.values(), "excluded")]
     chosen = map(functions.expr, ["count_if(NOT ended) AS opened", *sums])
     hosts = accounts.groupBy("host").agg(*chosen).orderBy("host").collect()
     if not hosts:
@@ -57,8 +58,8 @@ def verdict_of(accounts: _t.Any) -> str:
     causes = {}
     for why, column in COLUMNS.items():
         if touched := [row for row in hosts if row[column]]:
-            causes[why] = Missing(sum(row[column] for row in touched), len(touched), touched[0]["host"])
-    opened, excluded = (sum(row[column] for row in hosts) for column in ("opened", "excluded"))
+            causes[why] = Missing(int(sum(row[column] for row in touched)), len(touched), touched[0]["host"])
+    opened, excluded = (int(sum(row[column] for row in hosts)) for column in ("opened", "excluded"))
     return said(opened, None, causes, excluded=excluded)
 
 

@@ -125,19 +125,22 @@ fn tables_of_two_registries() {
     assert_eq!((quoted.code, &quoted.stdout), (Some(0), &plain.stdout), "{}", plain.stderr);
 }
 
-/// Returns a build of `telemetry` that writes Parquet files, if there is one.
-fn tables(folder: &Folder) -> bool {
-    let run = folder.telemetry("parquet -d tables gc.tel");
-    assert!(run.code == Some(0) || run.stderr.contains("has no feature `parquet`"), "{}", run.stderr);
-    run.code == Some(0)
+/// Writes the Parquet files of a stream. Returns false if the command has no such feature.
+pub(crate) fn tables(folder: &Folder, stream: &str) -> bool {
+    let run = folder.telemetry(&format!("parquet -d tables {stream}"));
+    if run.code == Some(0) {
+        return true;
+    }
+    assert!(run.stderr.contains("has no feature `parquet`"), "{}", run.stderr);
+    assert!(std::env::var_os("TELEMETRY_COMMAND").is_none(), "the command has no feature `parquet`");
+    eprintln!("SKIPPED: the command has no feature `parquet`");
+    false
 }
 
 #[test]
 fn parquet_files_have_the_rows_of_their_stream() {
     let folder = Folder::new().with("gc.tel", gc());
-    if !tables(&folder) {
-        assert!(std::env::var_os("TELEMETRY_COMMAND").is_none(), "the command has no feature `parquet`");
-        eprintln!("SKIPPED: the command has no feature `parquet`");
+    if !tables(&folder, "gc.tel") {
         return;
     }
     let listed = folder.query("--tables", "tables").stdout;

@@ -3,13 +3,15 @@
 use telemetry_decode::writer::Lane;
 use telemetry_decode::{EnumValue, RawStr, Value};
 
+use crate::program::tables;
 use crate::run::Folder;
 use crate::streams::{START, begun, runtime_registry};
 
 const SHOP: &str = include_str!("../../../tests/registries/shop.toml");
 const USER: &str = "Ada Lovelace-Quux";
 const TOWN: &str = "Marylebone-Quux";
-const CARD: u64 = 4_929_123_456_789_012_345;
+/// A number that no signed one of 64 bits can be.
+const CARD: u64 = 14_929_123_456_789_012_345;
 
 /// Makes a run of a shop: a visit and a payment.
 fn shop() -> Vec<u8> {
@@ -95,4 +97,17 @@ fn queries_show_sensitive_values_if_they_are_told_to() {
     let told =
         folder.query("SELECT count(*) AS n FROM Paid", "--csv --show-sensitive --where card>5 shop.tel");
     assert_eq!(told.stdout, "n\n1\n", "{}", told.stderr);
+}
+
+/// Files have the values or not, and columns have the type of what is there.
+#[test]
+fn files_have_what_their_command_has_shown() {
+    for (option, wanted) in [("--show-sensitive", CARD.to_string()), ("", "0".to_owned())] {
+        let folder = Folder::new().with("shop.tel", shop());
+        if !tables(&folder, &format!("shop.tel {option}")) {
+            return;
+        }
+        let told = folder.query("SELECT card FROM Paid", "--csv tables");
+        assert_eq!(told.stdout, format!("card\n{wanted}\n"), "{}", told.stderr);
+    }
 }

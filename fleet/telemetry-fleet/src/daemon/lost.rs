@@ -1,7 +1,6 @@
 //! Events that programs lost, as their streams state it.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use telemetry_format::{BlockType, Header, LossCause};
@@ -17,23 +16,21 @@ pub(crate) struct Lost(Mutex<State>);
 struct State {
     /// Lost events, in the order of [`LossCause::ALL`].
     sums: [u64; 3],
-    sessions: BTreeMap<u64, Session>,
-    /// Lanes of all sessions.
-    lanes: usize,
+    lanes: BTreeMap<LaneKey, Lane>,
     /// Blocks that stated losses.
     blocks: u64,
 }
 
-/// The lanes of a session that have lost events.
+/// Session, registry, thread, kind. The last three are 0 for losses that belong to no lane.
+type LaneKey = (u64, u64, u32, u8);
+
+/// What is known of a lane.
 #[derive(Debug, Default)]
-struct Session {
-    lanes: BTreeMap<Lane, [u64; 3]>,
+struct Lane {
+    highest: [u64; 3],
     /// The number of the last block that stated losses.
     last: u64,
 }
-
-/// A lane of one session: registry, thread, kind. They are 0 for losses that belong to no lane.
-type Lane = (u64, u32, u8);
 
 /// The most lanes of which sums are known: some 4 MiB. Only lanes with losses are among them.
 const MAX_LANES: usize = 1 << 16;
@@ -62,34 +59,24 @@ impl Lost {
 impl State {
     fn note(&mut self, header: &Header, stated: [u64; 3]) {
         self.blocks += 1;
-        let session = self.sessions.entry(header.session).or_default();
-        session.last = self.blocks;
-        let known = match session.lanes.entry((header.registry, header.thread, header.kind)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                self.lanes += 1;
-                new.insert([0; 3])
-            }
-        };
-        for ((sum, known), stated) in self.sums.iter_mut().zip(known).zip(stated) {
+        let key = (header.session, header.registry, header.thread, header.kind);
+        let lane = self.lanes.entry(key).or_default();
+        lane.last = self.blocks;
+        for ((sum, known), stated) in self.sums.iter_mut().zip(&mut lane.highest).zip(stated) {
             *sum = sum.saturating_add(stated.saturating_sub(*known));
             *known = stated.max(*known);
         }
-        if self.lanes > MAX_LANES {
+        if self.lanes.len() > MAX_LANES {
             self.forget();
         }
     }
 
-    /// Forgets half of the lanes: those of the sessions that have stated no losses for longest.
+    /// Forgets half of the lanes: those that have stated no losses for longest.
     fn forget(&mut self) {
-        let mut oldest: Vec<_> = self.sessions.iter().map(|(id, session)| (session.last, *id)).collect();
-        oldest.sort_unstable();
-        for (_, id) in oldest {
-            if self.lanes <= MAX_LANES / 2 {
-                return;
-            }
-            self.lanes -= self.sessions.remove(&id).map_or(0, |session| session.lanes.len());
-        }
+        let mut last: Vec<_> = self.lanes.values().map(|lane| lane.last).collect();
+        let (_, middle, _) = last.select_nth_unstable(MAX_LANES / 2);
+        let middle = *middle;
+        self.lanes.retain(|_, lane| lane.last > middle);
     }
 }
 
@@ -133,23 +120,27 @@ mod tests {
         }
     }
 
-    /// A shipper that runs for months meets more lanes with losses than it can remember.
+    /// A shipper that runs for months meets more lanes with losses than it can remember. They may
+    /// all be of one session.
     #[test]
-    fn the_oldest_sessions_are_forgotten() {
-        let (lost, sessions) = (Lost::default(), MAX_LANES as u64 * 2);
-        for session in 1..=sessions {
-            lost.note(&block(BlockType::Events, session, 1, [1, 0, 0]));
-            assert!(lost.state().lanes <= MAX_LANES);
-        }
-        assert_eq!(sums(&lost), [sessions, 0, 0]);
-        let known = lost.state().sessions.len();
-        assert_eq!(lost.state().lanes, known);
-        assert!(known >= MAX_LANES / 2, "{known}");
-        // The last ones are known, and the first is counted again.
-        for (session, counted) in [(sessions, 0), (sessions - 1000, 0), (1, 1)] {
-            let before = sums(&lost)[0];
-            lost.note(&block(BlockType::Events, session, 1, [1, 0, 0]));
-            assert_eq!(sums(&lost)[0] - before, counted, "{session}");
+    fn the_oldest_lanes_are_forgotten() {
+        for of_lane in [|n: u32| (u64::from(n), 1), |n: u32| (1, n)] {
+            let note = |lost: &Lost, n| {
+                let (session, thread) = of_lane(n);
+                lost.note(&block(BlockType::Events, session, thread, [1, 0, 0]));
+            };
+            let (lost, lanes) = (Lost::default(), MAX_LANES as u32 * 2);
+            for n in 1..=lanes {
+                note(&lost, n);
+                assert!(lost.state().lanes.len() <= MAX_LANES);
+            }
+            assert_eq!(sums(&lost), [u64::from(lanes), 0, 0]);
+            // The last ones are known, and the first is counted again.
+            for (n, counted) in [(lanes, 0), (lanes - 1000, 0), (1, 1)] {
+                let before = sums(&lost)[0];
+                note(&lost, n);
+                assert_eq!(sums(&lost)[0] - before, counted, "{n}");
+            }
         }
     }
 }

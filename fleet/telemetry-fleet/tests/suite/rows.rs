@@ -11,7 +11,7 @@ pub(crate) type Row = (u64, u32, u8, u64, String);
 
 /// Reads all events, in stream order. Every block must be whole and decodable.
 pub(crate) fn rows(stream: &[u8]) -> Vec<Row> {
-    let mut events = Reader::from_slice(stream).order(Order::Stream).events().unwrap();
+    let mut events = Reader::from_slice(stream).order(Order::Stream).show_sensitive(true).events().unwrap();
     let mut rows = Vec::new();
     while let Some(event) = events.next().unwrap() {
         let values: Vec<_> =

@@ -137,15 +137,15 @@ def check_missing(connection, root, spark, told):
     wanted = re.sub(r" of \d+ lanes?| between [^\s;]+ and [^\s;]+|, and complete to [^\s;]+", "", told.splitlines()[-1])
     wanted = wanted.replace("nothing is missing before", "nothing else is missing")
     assert verdict_of(accounts) == wanted, f"{verdict_of(accounts)} is not {wanted}"
-    check_chosen(root, spark, found)
     accounts.unpersist()
     return len(found)
 
 
-def check_chosen(root, spark, found):
+def check_chosen(root, spark):
     """Sessions that are chosen by day and host have the same accounts, also of other days."""
     from telemetry_lake import missing, verdict_of
 
+    found = {(row["host"], row["session"]): row for row in missing(spark, root.as_uri()).collect()}
     folders = sorted((root / "segments").glob("day=*/host=*"))
     day, host = folders[-1].parent.name.removeprefix("day="), folders[0].name.removeprefix("host=")
     for filters in ({"day": day}, {"host": host}, {"day": day, "host": host}):

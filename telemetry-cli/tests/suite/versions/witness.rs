@@ -59,6 +59,17 @@ fn median_changes_are_shown() {
     snapshot("witness", &transcript);
 }
 
+/// The values of witnesses are made up, so none is hidden from the comparison.
+#[test]
+fn sensitive_parameters_are_compared() {
+    let old = CACHE.replace("sort = \"u64\"", "sort = \"u64\", sensitive = \"secret\"");
+    let new = old.replace("median = 0", "median = 1").replace("sort = \"u64\"", "sort = \"i64\"");
+    let folder = Folder::new().with("events.toml", &new).with("events.lock", released(&old));
+    let text = folder.transcript("check --witness break.tel");
+    assert!(text.contains("\nwitness: ") && !text.contains("no byte is misread"), "{text}");
+    assert!(folder.path("break.tel").exists());
+}
+
 #[test]
 fn witnesses_can_have_files_of_their_own() {
     let changed = CHANGES[..1]
