@@ -237,7 +237,9 @@ fn a_storm_of_samples_during_emissions() {
         vec![("emitted", emitted), ("tenths", tenths)]
     });
     let stream = run.stream();
-    assert_eq!(stream.completeness.lost().events(), 0);
+    // A sample may interrupt the making of the first lane. Then it is lost, and has no lane itself.
+    let of_lanes = stream.completeness.lanes.iter().filter(|lane| lane.thread != 0);
+    assert_eq!(of_lanes.map(|lane| lane.lost.events()).sum::<u64>(), 0);
     assert_eq!(stream.events.len() as u64, run.number("emitted"));
     let (found, tenths) = (periods(&samples(&stream)), run.number("tenths"));
     assert!(found + 200 > tenths && found < tenths * 2 + 1000, "{found} periods in {tenths} tenths");
