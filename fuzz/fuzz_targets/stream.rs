@@ -73,12 +73,12 @@ fn read_shards(mut events: Events) -> Completeness {
     events.completeness()
 }
 
-/// A reader that continues one that has read everything finds nothing new.
+/// Reads the first event, and then all others with a reader that continues.
 fn check_resumed(bytes: &[u8]) {
     let mut events = Reader::from_slice(bytes).events().unwrap();
-    while events.next().unwrap().is_some() {}
-    let mut again = Reader::from_slice(bytes).resume(events.positions()).events().unwrap();
-    assert!(again.next().unwrap().is_none(), "an event that was read before");
+    events.next().unwrap();
+    let again = Reader::from_slice(bytes).resume(events.positions());
+    check(&read(again.events().unwrap()), bytes);
 }
 
 fn check(completeness: &Completeness, bytes: &[u8]) {
