@@ -16,6 +16,8 @@ use crate::lakes::renumber;
 /// A host with its streams and programs.
 pub(crate) struct Host {
     pub(crate) name: String,
+    /// The kind of its streams that shippers withhold.
+    pub(crate) withheld: Option<u8>,
     /// Streams that it has not recorded yet.
     pub(crate) future: Vec<Made>,
     pub(crate) recorded: Vec<Recorded>,
@@ -152,9 +154,18 @@ pub(crate) fn registry() -> telemetry_schema::Registry {
     registry
 }
 
+/// Marks a parameter as sensitive, and returns the kind of its event.
+fn mark(registry: &mut telemetry_schema::Registry) -> u8 {
+    let event = registry.events.iter_mut().find(|event| event.name == "Made").expect("such an event");
+    event.params[0].sensitive = Some(telemetry_schema::Sensitive::Personal);
+    let event = event.clone();
+    registry.kind_of(&event).bit
+}
+
 impl Host {
     pub(crate) fn new(seed: u64, number: usize) -> Host {
-        let (registry, number) = (registry(), number as u64);
+        let (mut registry, number) = (registry(), number as u64);
+        let withheld = (seed + number).is_multiple_of(3).then(|| mark(&mut registry));
         let future = (0..STREAMS).map(|part| {
             let plan = Plan {
                 seed: seed * 100 + number * 10 + part,
@@ -174,6 +185,7 @@ impl Host {
         });
         Host {
             name: format!("h{number}"),
+            withheld,
             future: future.collect(),
             recorded: Vec::new(),
             programs: Vec::new(),
@@ -181,5 +193,10 @@ impl Host {
             to: 0,
             starts: 0,
         }
+    }
+
+    /// Returns true for lanes of its own streams whose events shippers withhold.
+    pub(crate) fn withholds(&self, lane: &OwnLane) -> bool {
+        self.withheld == Some(lane.3)
     }
 }
