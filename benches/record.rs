@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use common::{Goal, Row, at_most, fields, floor, of_another, of_floor, opaque, table, time};
+use common::{Goal, Row, at_most, fields, floor, near, of_another, of_floor, opaque, table, time};
 use telemetry::telemetry_event;
 
 #[telemetry_event("telemetry-derive/tests/scopes.toml")]
@@ -62,6 +62,7 @@ fn main() {
             (output(), 1.0),
             (inherit(), 1.0),
             (inherit_hinted(), 1.0),
+            (recording(emit_near), 1.0),
             (named(), 1.0),
             (off(), 1.0),
             (counter(), 1.0),
@@ -92,6 +93,7 @@ fn rows() -> Vec<Row> {
         Row::new("W recorded, and output to /dev/null", "F", Goal::Less),
         Row::new("W recorded, inherited clock", "F", Goal::AtMost(0.7)),
         Row::new("the same, with usual lengths", "F", Goal::AtMost(0.7)),
+        Row::new("W of one-byte values, inherited clock", "F", Goal::AtMost(0.7)),
         Row::new("W and a 16-byte string, recorded", "F", Goal::AtMost(1.6)),
         Row::new("W off at run time", "F", Goal::Less),
         Row::new("a counter's add", "F", Goal::AtMost(0.15)),
@@ -177,6 +179,14 @@ fn inherit_hinted() -> f64 {
             hinted::fix!(pointer, address, size, level);
         }
     })
+}
+
+/// Emits `n` events whose values take one byte each.
+fn emit_near(n: u64) {
+    for i in 0..n {
+        let (pointer, address, size, level) = near(i);
+        events::fix!(pointer, address, size, level);
+    }
 }
 
 fn named() -> f64 {
@@ -325,6 +335,7 @@ fn instructions() -> bool {
         ("inherit", "W recorded, inherited clock", 85.5),
         ("w-usual", "W with usual lengths, recorded", 84.5),
         ("inherit-usual", "the same, inherited clock", 77.5),
+        ("near", "W of one-byte values, inherited clock", 80.5),
         ("w2", "W and a 16-byte string, recorded", 105.0),
         ("pair", "begin and end of a span", 140.5),
         ("scope", "the same by a scope", 141.5),
@@ -457,6 +468,7 @@ fn telemetry_hot_loop(work: &str, n: u64) {
                 std::hint::black_box(());
             }
         }
+        "near" => emit_near(n),
         "limit" => limited_w(n),
         "sample" => {
             for i in 0..n {
