@@ -25,6 +25,14 @@ const TARGETS: &[(&str, &[&str])] = &[
     ("program", &["fuzz/seeds/program"]),
     ("wire", &["fuzz/seeds/wire"]),
     ("segment", &["fuzz/seeds/stream"]),
+    ("typed", &["fuzz/seeds/typed"]),
+    ("replay", &["fuzz/seeds/replay"]),
+    ("cnv", &["fuzz/seeds/cnv"]),
+    ("elf", &["fuzz/seeds/elf"]),
+    ("perf_map", &["fuzz/seeds/perf_map"]),
+    ("words", &["fuzz/seeds/words"]),
+    ("request", &["fuzz/seeds/request"]),
+    ("trigger", &["fuzz/seeds/trigger"]),
 ];
 
 /// Has a line for each target: its name, and the inputs that it has had.

@@ -4,6 +4,7 @@
 //! shows more of them than names.
 
 mod code;
+mod elf;
 mod module;
 mod param;
 mod perf_map;

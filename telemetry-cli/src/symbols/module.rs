@@ -8,8 +8,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use addr2line::{Loader, demangle_auto};
-use object::{Object, ObjectSegment};
 
+use super::elf::Elf;
 use super::table::Table;
 
 /// The largest file that is read.
@@ -89,19 +89,9 @@ impl Module {
 
     /// Reads the names of a file, if it is the one that was mapped.
     fn read(&self, path: &Path) -> Option<Names> {
-        let bytes = contents(path)?;
-        let file = object::File::parse(&*bytes).ok()?;
-        if !self.build_id.is_empty() && file.build_id().ok().flatten() != Some(&self.build_id) {
-            return None;
-        }
-        let first = file.segments().min_by_key(|segment| segment.address())?;
-        let linked = first.address().wrapping_sub(first.file_range().0);
-        let has_debug = file.has_debug_symbols();
-        Some(Names {
-            table: Table::of(&file),
-            loader: has_debug.then(|| Loader::new(path).ok()).flatten(),
-            linked,
-        })
+        let Elf { table, linked, has_debug } = Elf::read(&contents(path)?, &self.build_id)?;
+        let loader = has_debug.then(|| Loader::new(path).ok()).flatten();
+        Some(Names { table, loader, linked })
     }
 }
 

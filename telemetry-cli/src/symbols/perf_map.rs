@@ -15,10 +15,15 @@ pub(super) fn of(pid: u64) -> Table {
 
 fn read(path: &Path) -> Table {
     let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    let Some(file) = is_file.then(|| std::fs::File::open(path).ok()).flatten() else {
-        return Table::default();
-    };
-    let lines = BufReader::new(file).lines().map_while(Result::ok).take(MAX_LINES);
+    match is_file.then(|| std::fs::File::open(path)) {
+        Some(Ok(file)) => of_text(BufReader::new(file)),
+        _ => Table::default(),
+    }
+}
+
+/// Returns the functions of a text, up to the first line that is not UTF-8.
+pub(super) fn of_text(text: impl BufRead) -> Table {
+    let lines = text.lines().map_while(Result::ok).take(MAX_LINES);
     Table::new(lines.filter_map(|line| range(&line)))
 }
 

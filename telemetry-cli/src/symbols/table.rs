@@ -1,6 +1,4 @@
-//! The functions of a file, by their addresses.
-
-use object::{Object, ObjectSymbol, SymbolKind};
+//! Functions by their addresses.
 
 /// The names of ranges of addresses that do not overlap.
 #[derive(Debug, Default)]
@@ -10,17 +8,6 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Returns the functions of an ELF file. Those without a size are left out, as it is unknown
-    /// where they end.
-    pub(super) fn of(file: &object::File<'_>) -> Table {
-        let all = file.symbols().chain(file.dynamic_symbols());
-        let functions = all.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
-        Table::new(functions.filter_map(|symbol| {
-            let name = symbol.name().ok().filter(|name| !name.is_empty())?;
-            Some((symbol.address(), symbol.address().checked_add(symbol.size())?, name.into()))
-        }))
-    }
-
     /// Orders ranges. Of those that begin at one address, the first counts.
     pub(super) fn new(ranges: impl Iterator<Item = (u64, u64, Box<str>)>) -> Table {
         let mut ranges: Vec<_> = ranges.collect();

@@ -1,5 +1,5 @@
-//! The seeds of the fuzzer: memory images, programs, and streams of the writer after a byte that
-//! selects the way of reading.
+//! The seeds of the fuzzer: memory images, programs, and streams after a byte that selects the way
+//! of reading.
 
 use telemetry_format::BlockType;
 
@@ -62,13 +62,37 @@ fn of_program() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// Streams of versions of a registry, of the session with losses and parts. The target has the
+/// decoders of version 1.1.1.
+fn of_typed() -> Vec<(&'static str, Vec<u8>)> {
+    let of_version = |mode: u8, version: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/streams/1");
+        let stream = std::fs::read(format!("{folder}/heap-{version}.tel")).unwrap();
+        let of_session =
+            blocks(&stream).into_iter().filter(|block| header(&stream[block.clone()]).session == 1);
+        with_mode(mode, of_session.flat_map(|block| stream[block].to_vec()).collect())
+    };
+    vec![
+        ("older", of_version(0x03, "1.0.0")),
+        ("same", of_version(0x2b, "1.1.1")),
+        ("newer", of_version(0x01, "1.2.1")),
+        ("major", of_version(0x07, "2.0.0")),
+    ]
+}
+
 fn with_mode(mode: u8, stream: Vec<u8>) -> Vec<u8> {
     [vec![mode], stream].concat()
 }
 
 #[test]
 fn seeds_are_what_the_writer_writes() {
-    for (target, seeds) in [("stream", of_stream()), ("recover", of_recover()), ("program", of_program())] {
+    let targets = [
+        ("stream", of_stream()),
+        ("typed", of_typed()),
+        ("recover", of_recover()),
+        ("program", of_program()),
+    ];
+    for (target, seeds) in targets {
         let folder = format!("{}/../fuzz/seeds/{target}", env!("CARGO_MANIFEST_DIR"));
         for (name, seed) in seeds {
             let path = format!("{folder}/{name}");

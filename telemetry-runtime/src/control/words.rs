@@ -61,11 +61,14 @@ impl Words {
             if !text.is_empty() {
                 text.push(' ');
             }
-            text += match (adds, word.starts_with(|c: char| c.is_ascii_digit() || c == '-')) {
-                (true, _) => "",
-                (false, false) => "-",
+            let has_sign = word.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+            text += match adds {
+                true if !word.is_empty() && sign(word) == (word, true) => "",
+                // Without `*:` the word would be read as another one, or as none.
+                true => "*:",
                 // Without `*:` the sign would belong to the number.
-                (false, true) => "-*:",
+                false if has_sign || word.starts_with("*:") => "-*:",
+                false => "-",
             };
             text += word;
         }
@@ -211,6 +214,9 @@ mod tests {
         check(&[("all -1 gc:3", true), ("0x3 -2", false)], "all -1 gc:3 -*:0x3 -*:-2");
         check(&[("all -*:0x4", true)], "all -*:0x4");
         check(&[("all -gc:-1", true)], "all -gc:-1");
+        // Names that no event has, but that must not become others.
+        check(&[("all *:-Ref *:*:Ref -*:*:Pool *: -", true)], "all *:-Ref *:*:Ref -*:*:Pool -");
+        check(&[("Ref *:", true)], "Ref *:");
     }
 
     #[test]

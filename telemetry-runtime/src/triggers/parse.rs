@@ -199,8 +199,8 @@ fn number(text: &str) -> Option<Number> {
     if let Some(nanos) = nanoseconds(text) {
         return Some(Number::Whole(nanos));
     }
-    // Names such as `inf` and `nan` are not numbers here.
-    let is_number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
+    // Names such as `inf` and `-nan` are not numbers here.
+    let is_number = text.contains(|c: char| c.is_ascii_digit());
     text.parse().ok().filter(|_| is_number).map(Number::Float)
 }
 
@@ -287,6 +287,7 @@ mod tests {
             ("signal SEGV: flush", "found `SEGV`, expected a signal of HUP, QUIT, USR1, USR2, WINCH"),
             ("Evict > 5: flush", "found `Evict`, expected `Event.parameter` before the operator"),
             ("Evict.size > : flush", "found ``, expected a number behind the operator"),
+            ("Evict.size > -nan: flush", "found `-nan`, expected a number behind the operator"),
             (
                 "a b: flush",
                 "found `a b`, expected `Event`, `Event.parameter > NUMBER`, `every TIME` or `signal NAME` as the \
