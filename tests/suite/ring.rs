@@ -1,5 +1,7 @@
 //! A process that is killed leaves a ring file with every event whose emitter had returned.
 
+pub(crate) mod kill;
+
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -198,60 +200,9 @@ fn killed_at_any_moment() {
         random ^= random >> 7;
         random ^= random << 17;
         let buffer = ["256k", "256k", "1M", "1M", "4M", "16M", "64M"][(number % 7) as usize];
-        // A third of them in the first three milliseconds.
-        let micros = if number % 3 == 0 { random % 3000 } else { random % 40_000 };
-        let process = Process::new(optimized_ring()).arg("0").env("TELEMETRY_RING", "app.ring");
-        let process = process
-            .without("TELEMETRY_CONTROL")
-            .env("TELEMETRY_RECORD", "all")
-            .env("TELEMETRY_BUFFER", buffer);
-        let run = process.killed_after_that(|dir| dir.join("told").exists(), Duration::from_micros(micros));
-        let told = std::fs::read(run.dir().join("told")).expect("what the threads told");
-        let told = |thread: usize| {
-            told.get(thread * 8..thread * 8 + 8)
-                .map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
-        };
-        let image = run.dir().join("app.ring");
-        if !image.exists() {
-            assert!((0..4).all(|thread| told(thread) == 0), "no ring after {micros} us");
-            continue;
-        }
-        let found =
-            Reader::open(&image).expect("an image").recover(&mut std::io::sink()).expect("what is left");
-        assert!(found.refused.is_empty(), "{buffer}, {micros} us: {:?}", found.refused);
-        let mut lanes: Vec<_> = found.lanes.iter().filter(|lane| lane.kind == 0).collect();
-        for lane in &lanes {
-            let sum = lane.recovered + lane.evicted + lane.written + lane.lost + lane.missing;
-            assert_eq!(
-                (lane.recorded, lane.written, lane.lost, lane.missing),
-                (sum, 0, 0, 0),
-                "{buffer}, {micros} us: {lane:?}"
-            );
-        }
-        for thread in 0..4 {
-            let told = told(thread);
-            let last =
-                found.threads.iter().filter_map(|thread| Some((thread.thread, found.last_event(thread)?)));
-            let mut its = last.filter(|(_, event)| {
-                event.values().nth(3).and_then(|value| value.as_i128()) == Some(thread as i128)
-            });
-            let Some((number, last)) = its.next() else {
-                assert_eq!(told, 0, "{buffer}, {micros} us: nothing of {told} events of thread {thread}");
-                continue;
-            };
-            // One event may have been in progress.
-            let recorded =
-                last.values().next().and_then(|value| value.as_i128()).map_or(0, |last| last as u64 + 1);
-            assert!(
-                (told..=told + 1).contains(&recorded),
-                "{buffer}, {micros} us: told {told}, found {recorded}"
-            );
-            let lane = lanes.iter().position(|lane| lane.thread == number).expect("an account");
-            let lane = lanes.swap_remove(lane);
-            assert_eq!(lane.recorded, recorded, "{buffer}, {micros} us: {lane:?}");
-            wrapped += u64::from(lane.evicted > 0);
-            early += u64::from(recorded < 100);
-        }
+        let killed = kill::kill(buffer, kill::moment(number, random), None);
+        wrapped += killed.wrapped;
+        early += killed.early;
     }
     eprintln!("of {} processes: {wrapped} threads with events evicted, {early} at their start", kills());
     assert!(wrapped > 0);

@@ -4,7 +4,11 @@
 //!
 //! The long run: `SOAK_EVENTS=100000000 cargo test --release --test suite soak:: -- --nocapture`.
 
+mod kills;
+mod limits;
 mod long;
+mod peers;
+mod ring_file;
 
 use std::cell::Cell;
 use std::path::Path;

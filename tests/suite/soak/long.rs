@@ -1,22 +1,24 @@
 //! One process that lives for long, with every fault at once. Threads come and go, handlers of
-//! signals emit, and switches change. Sinks come and go, files meet a full disk, and clients never
-//! read. A peer reads slowly and breaks its connections, and children are forked. At the end every
-//! event is accounted for, and the memory has not grown.
+//! signals emit, and switches change. Limits leave events out. Sinks come and go, files meet a full
+//! disk, and clients never read. Two peers read slowly and break their connections, and children
+//! are forked. The process has a ring file. Others beside it are killed while they write theirs. At
+//! the end every event is accounted for, and the memory has not grown.
 //!
 //! The long run: `cargo xtask soak`.
 
-use std::io::{Read, Write};
-use std::net::Shutdown;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use telemetry::sinks::{File, SinkId, Socket};
-use telemetry_decode::blocks::{Blocks, Piece};
-use telemetry_decode::{Order, Reader};
+use telemetry::sinks::{File, SinkId};
 
-use super::{Random, SharedCounts, THREADS, emit, number};
+use super::kills::kill_and_restart;
+use super::peers::Peer;
+use super::{Random, SharedCounts, THREADS, emit, limits, number, ring_file};
+use crate::ends::optimized_ring;
 use crate::support::ledger::Ledger;
 use crate::support::process::{Numbers, SetOnDrop, child};
 use crate::support::system::{self, Alarm};
@@ -27,13 +29,11 @@ const SHORT: u64 = 5;
 /// Below this number of seconds, the memory is still warming up.
 const MEASURED: u64 = 120;
 /// Far more time than an end takes.
-const TIMEOUT: Duration = Duration::from_secs(60);
-/// The file by which the process tells its peer that no more faults are wanted.
-const OVER: &str = "over";
-/// The peer's socket.
-const PEER: &str = "peer";
+pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
+/// Events of a child that limits may leave out.
+const REFUSED: u64 = 100;
 
-/// Events that handlers have begun to emit.
+/// Events that handlers have begun to emit, without those that have limits.
 static HANDLED: AtomicU64 = AtomicU64::new(0);
 
 /// Emits into lanes that the interrupted thread may be in.
@@ -42,6 +42,7 @@ extern "C" fn handler(_: std::ffi::c_int) {
     work::alloc!(next(), 0_u64, 0_u64, THREADS as u32);
     work::fix!(next(), 0_u64, 0_u64, THREADS as u32);
     second::alloc!(next());
+    limits::refuse();
 }
 
 fn seconds() -> u64 {
@@ -50,58 +51,56 @@ fn seconds() -> u64 {
 
 #[test]
 fn a_long_life_with_every_fault() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let peer = dir.path().join(PEER);
-    let listener = UnixListener::bind(&peer).expect("a socket");
-    let received = dir.path().join("received.tel");
-    let ended = AtomicBool::new(false);
+    let (ended, kills) = (&AtomicBool::new(false), &OnceLock::new());
     let run = std::thread::scope(|scope| {
-        let reader = scope.spawn(|| receive(&listener, &received, dir.path(), &ended));
-        let is_over = SetOnDrop(&ended);
-        let run = child(
+        let _is_over = SetOnDrop(ended);
+        child(
             "soak::long::a_long_life_with_every_fault",
-            |process| {
+            move |process| {
+                // Only the parent is here. It builds first what it kills later.
+                optimized_ring();
+                Peer::ALL.iter().for_each(|peer| peer.start(scope, process.dir(), ended));
+                scope.spawn(move || kills.set(kill_and_restart(ended)));
                 process
-                    .env(PEER, &peer)
                     .env("TELEMETRY_BUFFER", "1M")
                     .env("TELEMETRY_POLICY", "drop")
                     .env("TELEMETRY_LATENCY", "0.05")
+                    .env("TELEMETRY_RING", ring_file::RING)
                     .env("TELEMETRY_SOCKET", "./sockets")
                     .env("TELEMETRY_SAMPLING", "cpu:100")
                     .longer(Duration::from_secs(2 * seconds()))
             },
             || live(Duration::from_secs(seconds())),
-        );
-        drop(is_over);
-        reader.join().expect("a reader");
-        run
+        )
     });
+    let kills = kills.get().expect("the kills");
     let ledger = Ledger::of(run.path());
     assert_eq!(ledger.covered + ledger.own, run.number("written"), "{ledger:?}");
-    // The peer has each event that it was given, or the stream states its loss.
-    let mut events =
-        Reader::open(&received).expect("a stream").order(Order::Stream).events().expect("a stream");
-    // Children that were forked have sessions of their own.
-    let (first, mut found) = (events.sessions()[0].id, 0);
-    while let Some(event) = events.next().expect("a readable stream") {
-        found += u64::from(event.session().id == first);
-    }
-    let completeness = events.completeness();
-    assert_eq!(completeness.missing(), 0, "{completeness}");
-    assert_eq!(found, run.number("written_to_peer"), "{completeness}");
+    let left_out = limits::check(&run);
+    assert_eq!(run.number("emitted") + left_out, run.number("called"), "{left_out} left out");
+    let [by_unix, by_tcp] = Peer::ALL.map(|peer| peer.check(&run));
+    // All events are in the stream, so the process and its children have removed their files.
+    assert_eq!(ring_file::left(run.dir()), [""; 0]);
     eprintln!(
-        "{} events in {} s, {} of them not written, {found} at the peer; {} KiB, then {} KiB",
+        "{} events in {} s, {} of them not written, and {left_out} more left out; {} read at the Unix \
+         socket, {} at the TCP port, {} missing there; {} KiB, then {} KiB; {} processes killed with {} \
+         events, {} of them after a restart",
         run.number("emitted"),
         seconds(),
         run.number("not_written"),
+        by_unix.found,
+        by_tcp.found,
+        by_tcp.missing,
         run.number("middle_kib"),
         run.number("end_kib"),
+        kills.processes,
+        kills.events,
+        kills.restarts,
     );
 }
 
 /// The life of the process.
 fn live(long: Duration) -> Numbers {
-    let peer = PathBuf::from(std::env::var_os(PEER).expect("a path"));
     let disk = Path::new("disk");
     let has_disk = match system::mount_small_disk(disk, 512 << 10) {
         Ok(()) => true,
@@ -112,8 +111,10 @@ fn live(long: Duration) -> Numbers {
     };
     system::on_signal(libc::SIGALRM, handler);
     let told = &SharedCounts::at(Path::new("."));
-    telemetry::sinks::add(Socket::unix(&peer)).expect("a sink");
+    Peer::ALL.iter().for_each(|peer| peer.add_sink());
+    // The registries are in use before any change.
     emit(told, 0, 1);
+    limits::emit(1);
     let (over, memory) = (&AtomicBool::new(false), &mut Vec::new());
     std::thread::scope(|scope| {
         let threads = std::array::from_fn::<_, THREADS, _>(|slot| {
@@ -128,36 +129,57 @@ fn live(long: Duration) -> Numbers {
         ];
         let since = Instant::now();
         while since.elapsed() < long {
-            memory.push(system::anonymous() >> 10);
+            memory.push((system::anonymous() + ring_file::len()) >> 10);
             std::thread::sleep(Duration::from_millis(100));
         }
         over.store(true, Ordering::Relaxed);
         threads.into_iter().for_each(|thread| thread.join().expect("a thread that only emits"));
         disturbers.into_iter().for_each(|thread| thread.join().expect("one that is wrong about nothing"));
     });
-    std::fs::write(peer.with_file_name(OVER), "").expect("a file");
     // A sample after the flush would be in the stream, and not in the counters below.
     system::block_signal(libc::SIGPROF);
-    let since = Instant::now();
-    while !telemetry::flush() {
-        assert!(since.elapsed() < TIMEOUT, "the outputs are not reached");
-    }
+    settle(told);
     let total = telemetry::counters::total();
-    assert_eq!(total.emitted(), told.emitted() + HANDLED.load(Ordering::Relaxed), "{total:?}");
     assert_eq!(total.retained, 0, "{total:?}");
+    ring_file::check();
     let (middle, end) = (median(memory, 1), median(memory, 2));
     if long.as_secs() >= MEASURED {
         assert!(end <= middle + middle / 20 + 1024, "the memory grows: {middle} KiB, then {end} KiB");
     }
     let sinks = telemetry::counters::by_sink();
-    vec![
+    let mut numbers = limits::numbers();
+    numbers.extend([
+        ("called", told.emitted() + HANDLED.load(Ordering::Relaxed) + limits::emitted()),
         ("emitted", total.emitted()),
         ("not_written", total.evicted + total.lost()),
         ("written", sinks[0].written),
-        ("written_to_peer", sinks[1].written),
         ("middle_kib", middle),
         ("end_kib", end),
-    ]
+    ]);
+    numbers.extend(Peer::ALL.iter().zip(&sinks[1..]).map(|(peer, sink)| (peer.written(), sink.written)));
+    numbers
+}
+
+/// Emits and flushes until each peer has a connection that stays, and the sinks have everything.
+fn settle(told: &SharedCounts) {
+    let since = Instant::now();
+    let wait = |what: &str| {
+        assert!(since.elapsed() < TIMEOUT, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    Peer::end_faults();
+    // Now there is memory for the events that say how many were left out in the end.
+    telemetry::flush();
+    limits::emit(100);
+    while !Peer::ALL.iter().all(|peer| peer.is_settled()) {
+        // Only a write notices that a connection is broken.
+        emit(told, 0, 1);
+        telemetry::flush();
+        wait("a peer is not reached");
+    }
+    while !telemetry::flush() {
+        wait("the sinks do not get everything");
+    }
 }
 
 /// Returns the median of one third of the values.
@@ -174,11 +196,17 @@ fn emit_in_bursts(told: &SharedCounts, slot: usize, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         let rounds = if random.below(50) == 0 { 10_000 } else { 500 };
         match random.below(2) {
-            0 => _ = std::thread::scope(|scope| scope.spawn(|| emit(told, slot, rounds)).join()),
-            _ => emit(told, slot, rounds),
+            0 => _ = std::thread::scope(|scope| scope.spawn(|| emit_all(told, slot, rounds)).join()),
+            _ => emit_all(told, slot, rounds),
         }
         std::thread::sleep(Duration::from_millis(150 + random.below(100)));
     }
+}
+
+/// Emits events of all registries.
+fn emit_all(told: &SharedCounts, slot: usize, rounds: u64) {
+    emit(told, slot, rounds);
+    limits::emit(rounds / 10);
 }
 
 /// Changes switches, flushes, takes snapshots, and adds and removes sinks, also on a full disk. The
@@ -196,7 +224,15 @@ fn change_switches_and_sinks(disk: Option<&Path>, over: &AtomicBool) {
         _ = std::fs::remove_file(path);
     };
     while !over.load(Ordering::Relaxed) {
-        let words = random.of(["all", "Alloc", "work:Inherit", "Precise", "second:Alloc", "Other -Fix"]);
+        // None of them names an event with a limit that is emitted.
+        let words = random.of([
+            "work:all second:all",
+            "Alloc",
+            "work:Inherit",
+            "Precise",
+            "second:Alloc",
+            "Other -Fix",
+        ]);
         number += 1;
         match random.below(8) {
             0 => _ = telemetry::flush(),
@@ -236,10 +272,16 @@ fn fork_and_follow(over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         match random.below(4) {
             0 => {
-                let status = system::fork(|| (0..100).for_each(|number| second::alloc!(number as u64)));
+                let status = system::fork(|| {
+                    for number in 0..REFUSED {
+                        second::alloc!(number);
+                        limits::refuse();
+                    }
+                });
                 assert!(status.success(), "{status}");
                 for path in streams_of_children() {
                     Ledger::of(&path);
+                    limits::check_refused(&path, REFUSED);
                     _ = std::fs::remove_file(path);
                 }
             }
@@ -260,45 +302,4 @@ fn streams_of_children() -> Vec<PathBuf> {
     let names = names.filter_map(|name| name.into_string().ok());
     // A child's name has its number before the extension.
     names.filter(|name| name.ends_with(".tel") && name.matches('.').count() == 2).map(PathBuf::from).collect()
-}
-
-/// The peer: reads slowly, and breaks its connections. Keeps the whole blocks of all of them.
-fn receive(listener: &UnixListener, received: &Path, dir: &Path, ended: &AtomicBool) {
-    let mut random = Random(3);
-    let mut file = std::io::BufWriter::new(std::fs::File::create(received).expect("a file"));
-    listener.set_nonblocking(true).expect("a socket");
-    loop {
-        // Read first: a connection of the process may still wait to be accepted.
-        let is_last = ended.load(Ordering::Acquire);
-        let Ok((mut stream, _)) = listener.accept() else {
-            if is_last {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-            continue;
-        };
-        stream.set_nonblocking(false).expect("a connection");
-        let (mut bytes, mut chunk) = (Vec::new(), vec![0; 64 << 10]);
-        let most = (100 << 10) + random.below(8 << 20) as usize;
-        while let Ok(read @ 1..) = stream.read(&mut chunk) {
-            bytes.extend_from_slice(&chunk[..read]);
-            if dir.join(OVER).exists() {
-                continue;
-            }
-            if bytes.len() > most {
-                // What was sent can still be read. Otherwise the sender could not know its loss.
-                _ = stream.shutdown(Shutdown::Read);
-                _ = stream.read_to_end(&mut bytes);
-                break;
-            }
-            if random.below(100) == 0 {
-                std::thread::sleep(Duration::from_millis(random.below(500)));
-            }
-        }
-        let mut whole = Blocks::new(&bytes[..]);
-        while let Some(Piece::Block(block)) = whole.next().expect("a stream") {
-            file.write_all(block.bytes).expect("a file");
-        }
-    }
-    file.flush().expect("a file");
 }
