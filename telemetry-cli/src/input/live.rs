@@ -30,7 +30,9 @@ pub(crate) fn write_lines<'i>(
     let (output, failed) = (Mutex::new(output), Mutex::new(None));
     let seen = {
         let live = Live { input, output: &output, failed: &failed };
-        let reader = inputs.with_registries(Reader::from_reader(live)).order(Order::Stream).filter(filter);
+        let reader = inputs.with_registries(Reader::from_reader(live)).order(Order::Stream);
+        // Strings of labels come before the registry that may say that they are sensitive.
+        let reader = reader.filter(filter.hide_labels());
         let mut events = reader.events().map_err(cannot_read)?;
         let mut written = 0;
         while written < most {

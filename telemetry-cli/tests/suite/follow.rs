@@ -7,8 +7,11 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use telemetry_format::{BlockType, Header};
+
 use crate::run::Folder;
-use crate::streams::{blocks, gc, gc_run};
+use crate::sensitive::{shop, told};
+use crate::streams::{block_type, blocks, gc, gc_run, runtime_registry};
 
 /// Longer than any step takes.
 const LONG: Duration = Duration::from_secs(30);
@@ -35,12 +38,17 @@ impl Following {
         Following { child, lines, stderr }
     }
 
-    /// Waits for a number of further lines.
+    /// Waits for a number of further lines, and returns them.
     #[track_caller]
-    fn expect(&self, number: usize) {
-        for count in 0..number {
-            self.lines.recv_timeout(LONG).unwrap_or_else(|_| panic!("{count} lines, expected {number}"));
+    fn expect(&self, number: usize) -> Vec<String> {
+        let mut lines = Vec::new();
+        while lines.len() < number {
+            match self.lines.recv_timeout(LONG) {
+                Ok(line) => lines.push(line),
+                Err(_) => panic!("{} lines, expected {number}", lines.len()),
+            }
         }
+        lines
     }
 
     /// Waits for the end. Returns the lines that were not waited for, and the messages.
@@ -92,6 +100,25 @@ fn lines_are_shown_before_there_is_more() {
     following.expect(3);
     append(&folder, "x.tel", &whole[half.len()..]);
     following.end(0);
+}
+
+/// The strings of labels may come before the registry that says that they are sensitive.
+#[test]
+fn strings_are_hidden_before_their_registry_comes() {
+    let runtime = runtime_registry().fingerprint();
+    let (first, later): (Vec<_>, Vec<_>) = blocks(&shop()).into_iter().partition(|block| {
+        let is_of_runtime = Header::decode(block, crc32c::crc32c).unwrap().registry == runtime;
+        is_of_runtime || matches!(block_type(block), BlockType::Session | BlockType::Thread)
+    });
+    let folder = Folder::new().with("x.tel", first.concat());
+    let following = Following::new(&folder, "x.tel");
+    let strings = following.expect(2);
+    assert!(strings.iter().all(|line| line.contains("Intern") && line.contains("<secret>")), "{strings:?}");
+    append(&folder, "x.tel", &later.concat());
+    let (events, stderr) = following.end(0);
+    let text = [strings, events].concat().join("\n");
+    assert!(text.contains("VisitStart"), "{stderr}{text}");
+    assert_eq!(told(text.as_bytes()), <[String; 0]>::default(), "{text}");
 }
 
 /// An interrupt ends it with a verdict even while nothing comes through the pipe.

@@ -73,7 +73,7 @@ pub(super) struct Hiding {
     /// The number of times that it changed. It has a limit, because registries are made again each
     /// time.
     changes: u32,
-    /// A sensitive parameter stands for labels.
+    /// A sensitive parameter stands for labels, or one of a later registry may.
     has_labels: bool,
     /// A registry was added, or what is hidden has changed, since the condition was last accepted.
     pub(super) has_news: bool,
@@ -88,8 +88,7 @@ const SCRUBBED_LINE: &[u8] = b"scrubbed = ";
 const MAX_CHANGES: u32 = 16;
 
 impl Hiding {
-    /// Returns true if nothing needs to be hidden: all sessions are scrubbed. There is one when it
-    /// is asked.
+    /// Returns true if nothing needs to be hidden: all sessions, at least one, are scrubbed.
     fn is_over(&self) -> bool {
         self.unscrubbed == 0 && self.changes < MAX_CHANGES
     }
@@ -416,6 +415,7 @@ impl StreamState {
     /// Sets the filter of a reader that hides sensitive values.
     pub(crate) fn hide(&mut self, filter: &Filter) {
         self.hiding.hides = Some(filter.clone()).filter(|filter| filter.hides_sensitive);
+        self.hiding.has_labels = filter.hides_labels;
     }
 
     /// Hides sensitive values, or shows them, after a session became known.

@@ -31,6 +31,8 @@ pub struct Filter {
     pub until_ns: Option<i64>,
     /// Gives no value of a sensitive parameter. The reader sets it.
     pub(crate) hides_sensitive: bool,
+    /// With it, hides what tells all strings of labels, too.
+    pub(crate) hides_labels: bool,
     /// Selects events by their values. Typed readers do not support it.
     #[doc(hidden)]
     pub condition: Option<SharedCondition>,
@@ -79,7 +81,15 @@ impl Filter {
 
     /// Returns true if it selects all events.
     pub(crate) fn selects_all(&self) -> bool {
-        *self == Filter { hides_sensitive: self.hides_sensitive, ..Filter::default() }
+        let Filter { hides_sensitive, hides_labels, .. } = *self;
+        *self == Filter { hides_sensitive, hides_labels, ..Filter::default() }
+    }
+
+    /// Hides what tells all strings of labels, unless the reader shows sensitive values. For an
+    /// input that grows: a sensitive parameter of a later registry may stand for such strings.
+    #[doc(hidden)]
+    pub fn hide_labels(self) -> Self {
+        Filter { hides_labels: true, ..self }
     }
 
     /// Sets the condition on the values of events. Typed readers ignore it.

@@ -3,6 +3,7 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use super::programs::emit;
 use super::{Program, Sockets};
 use crate::run::{Run, run};
 use crate::sensitive::{ACCOUNT, ARTICLE, CARD, CHANGE, LATITUDE, PIN, PLACE, RATE, TEXTS, told};
@@ -53,6 +54,31 @@ fn tail_hides_sensitive_values() {
         assert_eq!(run.code, Some(0), "{text}");
         let told = told(text.as_bytes());
         assert!(values.iter().all(|value| told.iter().any(|told| told == value)), "{told:?}: {text}");
+    }
+    program.end();
+}
+
+/// Gives a sensitive string a number. Emits nothing of the registry that says that it is sensitive:
+/// that one may come into use later.
+fn intern_first() {
+    let _ = telemetry::intern(TEXTS[1]);
+    emit();
+}
+
+/// Labels come before the first event, and before the registries of all later ones.
+#[test]
+fn tail_hides_strings_before_their_registry_comes() {
+    let sockets = Sockets::new();
+    let test = "processes::sensitive::tail_hides_strings_before_their_registry_comes";
+    let program = Program::ready(&sockets, test, &[], intern_first);
+    for form in ["", "--json"] {
+        for (shows, expected) in [("--show-sensitive", &[TEXTS[1]][..]), ("", &[])] {
+            let (text, run) = tail(&sockets, &format!("{form} {shows} -n 4 {} all", program.pid));
+            assert_eq!(run.code, Some(0), "{text}");
+            assert!(text.contains("Intern"), "{text}");
+            assert_eq!(told(text.as_bytes()), expected, "{text}");
+            assert_eq!(text.contains("<secret>"), shows.is_empty(), "{text}");
+        }
     }
     program.end();
 }
