@@ -10,7 +10,7 @@ use crate::emit::revoke;
 use crate::emit::seal::seal;
 use crate::emit::thread::{self, Unattached};
 use crate::memory::block::{Block, PAGE, Room, capacity};
-use crate::memory::lanes::LANES;
+use crate::memory::lanes::{LANES, Unclaimed};
 use crate::memory::pool::{self, POOL};
 use crate::memory::record::{LaneRecord, Owner};
 use crate::memory::registry::Registry;
@@ -128,14 +128,17 @@ fn record<'r>(
         Unattached::Reentrant => Stray::Reentrant,
         Unattached::NoHook => Stray::Pool,
     })?;
-    let record = LANES.claim(&Owner {
+    let claimed = LANES.claim(&Owner {
         registry,
         kind: registry.def().kinds[kind].bit,
         thread: identity.number,
         thread_id: identity.id,
         thread_name: identity.name,
     });
-    let record = record.ok_or(Stray::Pool)?;
+    let record = claimed.map_err(|unclaimed| match unclaimed {
+        Unclaimed::Reentrant => Stray::Reentrant,
+        Unclaimed::NoMemory => Stray::Pool,
+    })?;
     // Not after the system has reported the end of this thread. Destructors that run late make it
     // begin again, and its second end may not be reported: the drain would use memory that is gone.
     if !thread::has_ended() {

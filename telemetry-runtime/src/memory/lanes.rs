@@ -13,7 +13,7 @@ use crate::memory::mapping;
 use crate::memory::pool::POOL;
 use crate::memory::record::{LaneRecord, Owner};
 use crate::run::state;
-use crate::sync::spin::{Spin, SpinGuard};
+use crate::sync::spin::{NotHeld, Spin, SpinGuard};
 use crate::sys;
 use crate::sys::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
@@ -41,17 +41,30 @@ pub(crate) struct Lanes {
 }
 
 /// The lanes of the process.
-pub(crate) static LANES: Lanes = Lanes {
-    records: [const { AtomicPtr::new(null_mut()) }; MAX_TABLES],
-    accounts: [const { AtomicPtr::new(null_mut()) }; MAX_TABLES],
-    making: Spin::new(),
-    used: AtomicUsize::new(0),
-    free: AtomicUsize::new(0),
-    next: AtomicUsize::new(0),
-    closed: AtomicUsize::new(0),
-};
+pub(crate) static LANES: Lanes = Lanes::new();
+
+/// Why a lane gets no record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unclaimed {
+    /// This code interrupts its own thread, which makes a table of records.
+    Reentrant,
+    /// There is no memory for a record.
+    NoMemory,
+}
 
 impl Lanes {
+    const fn new() -> Lanes {
+        Lanes {
+            records: [const { AtomicPtr::new(null_mut()) }; MAX_TABLES],
+            accounts: [const { AtomicPtr::new(null_mut()) }; MAX_TABLES],
+            making: Spin::new(),
+            used: AtomicUsize::new(0),
+            free: AtomicUsize::new(0),
+            next: AtomicUsize::new(0),
+            closed: AtomicUsize::new(0),
+        }
+    }
+
     /// Returns all records that are in use, or have been.
     pub(crate) fn all(&self) -> impl Iterator<Item = &'static LaneRecord> + '_ {
         let used = self.used.load(Ordering::Acquire);
@@ -63,14 +76,14 @@ impl Lanes {
         self.all().filter(|record| record.is_taken())
     }
 
-    /// Claims a free record and fills it in. Returns `None` if there is no memory for one. The
-    /// search goes round, so that it rarely meets taken records.
-    pub(crate) fn claim(&self, owner: &Owner) -> Option<&'static LaneRecord> {
+    /// Claims a free record and fills it in. The search goes round, so that it rarely meets taken
+    /// records.
+    pub(crate) fn claim(&self, owner: &Owner) -> Result<&'static LaneRecord, Unclaimed> {
         let used = self.used.load(Ordering::Acquire);
         let known = if self.free.load(Ordering::Relaxed) > 0 { used } else { 0 };
         let start = self.next.load(Ordering::Relaxed).min(known);
         for index in (start..known).chain(0..start).chain(used..MAX_LANES) {
-            let (record, account) = self.at(index).or_else(|| self.make(index))?;
+            let (record, account) = self.at(index).map_or_else(|| self.make(index), Ok)?;
             if record.claim(index as u32, owner, account, state::session()) {
                 if index < used {
                     self.free.fetch_sub(1, Ordering::Relaxed);
@@ -78,10 +91,10 @@ impl Lanes {
                 // Release: a thread that sees the number finds the table.
                 self.used.fetch_max(index + 1, Ordering::Release);
                 self.next.store(index + 1, Ordering::Relaxed);
-                return Some(record);
+                return Ok(record);
             }
         }
-        None
+        Err(Unclaimed::NoMemory)
     }
 
     /// Records that the thread of a lane has ended and has sealed its last block.
@@ -139,19 +152,20 @@ impl Lanes {
     }
 
     /// Makes the table of a record. Does not allocate.
-    fn make(&self, index: usize) -> Option<(&'static LaneRecord, &'static Account)> {
-        let _making = self.making.lock(sys::me()).ok()?;
+    fn make(&self, index: usize) -> Result<(&'static LaneRecord, &'static Account), Unclaimed> {
+        let _making = self.making.lock(sys::me()).map_err(|not_held| match not_held {
+            NotHeld::Reentrant => Unclaimed::Reentrant,
+            NotHeld::Busy => Unclaimed::NoMemory,
+        })?;
         if let Some(found) = self.at(index) {
-            return Some(found);
+            return Ok(found);
         }
         let (table, _) = place(index);
-        let (records, accounts) = match table {
-            0 => POOL.lanes()?,
-            _ => more(FIRST << table)?,
-        };
+        let made = if table == 0 { POOL.lanes() } else { more(FIRST << table) };
+        let (records, accounts) = made.ok_or(Unclaimed::NoMemory)?;
         self.accounts[table].store(accounts, Ordering::Relaxed);
         self.records[table].store(records, Ordering::Release);
-        self.at(index)
+        self.at(index).ok_or(Unclaimed::NoMemory)
     }
 }
 
@@ -189,5 +203,18 @@ mod tests {
             }
         }
         assert_eq!(expected, (MAX_TABLES, 0));
+    }
+
+    /// As a signal handler does that interrupts this thread there.
+    #[test]
+    fn code_that_interrupts_the_making_of_a_table_is_told() {
+        let lanes = Lanes::new();
+        let made = || lanes.make(FIRST).map(|_| ());
+        let making = lanes.hold();
+        assert!(making.is_some());
+        assert_eq!(made(), Err(Unclaimed::Reentrant));
+        drop(making);
+        assert_eq!(made(), Ok(()));
+        lanes.forget();
     }
 }
