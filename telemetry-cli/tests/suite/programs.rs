@@ -50,6 +50,67 @@ fn programs_have_registries() {
     assert!(text.contains("variety=cool"), "{text}");
 }
 
+/// Tells a process of these tests that it must abort.
+#[cfg(target_os = "linux")]
+const ABORTS: &str = "TELEMETRY_TEST_ABORTS";
+
+/// Runs a test again in a process of its own, which aborts in the folder. Returns the name of the
+/// kernel's dump of it, or nothing if the kernel writes none there.
+#[cfg(target_os = "linux")]
+fn dumped(folder: &Folder, test: &str) -> Option<String> {
+    use std::os::unix::process::ExitStatusExt;
+
+    // The usual limit is that nothing is dumped.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -S -c \"$(ulimit -H -c)\"; exec \"$0\" \"$@\""]);
+    shell.arg(std::env::current_exe().expect("this program")).args([test, "--exact", "--nocapture"]);
+    shell.current_dir(folder.path(".")).env(ABORTS, "1").env("TELEMETRY_CONTROL", "all");
+    shell.env("TELEMETRY_SOCKET", "off");
+    let output = shell.output().expect("a shell");
+    assert_eq!(
+        output.status.signal(),
+        Some(libc::SIGABRT),
+        "{}",
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat())
+    );
+    let entries = std::fs::read_dir(folder.path(".")).expect("a folder");
+    let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let core = names.find(|name| name.starts_with("core"));
+    if core.is_none() {
+        let pattern = std::fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
+        eprintln!("SKIPPED: the kernel dumps no core here; its pattern is `{}`", pattern.trim());
+    }
+    core
+}
+
+/// A dump by the kernel has memory that the program has written, and not the file of the program.
+#[test]
+#[cfg(target_os = "linux")]
+fn core_dumps_have_the_registries_in_use() {
+    if std::env::var_os(ABORTS).is_some() {
+        gc_events::ref_fix!(4_u64);
+        std::process::abort();
+    }
+    let folder = Folder::new().with("gc.tel", gc());
+    let Some(core) = dumped(&folder, "programs::core_dumps_have_the_registries_in_use") else { return };
+    let (in_core, in_stream) = (registries(&folder, &core), registries(&folder, "gc.tel"));
+    assert!(in_stream.iter().all(|registry| in_core.contains(registry)), "{in_stream:?}: {in_core:?}");
+    let (events, _) = called(&folder, &core, "gc");
+    assert!(!events.is_empty() && events.iter().all(|(_, is_called)| is_called.is_none()), "{events:?}");
+    let [of_core, of_stream] =
+        [core.as_str(), "gc.tel"].map(|file| folder.run(&format!("registry --toml gc {file}")));
+    assert_eq!(String::from_utf8(of_core.stdout), String::from_utf8(of_stream.stdout));
+}
+
+/// The documentation tells the length.
+#[test]
+fn a_head_is_short() {
+    let registry = telemetry_schema::parse(crate::streams::GC).expect("a registry");
+    let head = registry.for_program().len() - registry.to_toml().len();
+    let page = include_str!("../../../docs/cli.md");
+    assert!(page.contains(&format!("a head of {head} bytes")), "{head} bytes");
+}
+
 /// Events, of which a program calls two.
 const THREE: &str = r#"
 [registry]
