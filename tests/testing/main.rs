@@ -4,6 +4,7 @@ use telemetry::telemetry_event;
 
 mod expectations;
 mod limits;
+mod losses;
 mod processes;
 mod rules;
 mod threads;

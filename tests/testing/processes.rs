@@ -1,27 +1,22 @@
 //! Captures in processes of their own: settings and sinks are those of a process.
 
-use std::io;
+use std::cell::Cell;
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
-use std::time::Duration;
 
+use telemetry::control;
 use telemetry::decode::Reader;
-use telemetry::sinks::{self, Batch, Memory, Sink};
-use telemetry::testing::capture;
+use telemetry::sinks::{self, Memory};
+use telemetry::testing::{Captured, capture};
 
 use crate::cache::{self, Evicted, Hit, Miss};
+use crate::work::{self, Tick};
 
 const CHILD: &str = "TESTING_CHILD";
-
-/// How long a test waits for another thread before it fails.
-const LONGEST: Duration = Duration::from_secs(60);
 
 /// Runs a test again in another process, in an empty directory and with these variables alone of
 /// the runtime. In that process it calls `test`. Returns its output in the first one, after a check
 /// that it wrote no file.
-fn child(name: &str, variables: &[(&str, &str)], test: impl FnOnce()) -> Option<Output> {
+pub(crate) fn child(name: &str, variables: &[(&str, &str)], test: impl FnOnce()) -> Option<Output> {
     if std::env::var_os(CHILD).is_some() {
         test();
         return None;
@@ -59,6 +54,35 @@ fn a_capture_needs_no_variable_and_no_file() {
     });
 }
 
+/// Nothing switches the events on but the capture. What they have is evaluated only in it.
+#[test]
+fn events_that_are_off_are_captured() {
+    check("processes::events_that_are_off_are_captured", &[], || {
+        let evaluated = Cell::new(0_u64);
+        let key = || {
+            evaluated.set(evaluated.get() + 1);
+            evaluated.get()
+        };
+        let keys = |captured: Captured| captured.of::<Hit>().map(|hit| hit.key).collect::<Vec<_>>();
+        // The first event of its registry is in the capture, and that of the other one is before.
+        work::tick!();
+        assert_eq!(keys(capture(|| cache::hit!(key()))), [1]);
+        cache::hit!(key());
+        assert_eq!(evaluated.get(), 1, "off afterwards");
+        assert_eq!(keys(capture(|| cache::hit!(key()))), [2]);
+        assert_eq!(capture(|| work::tick!()).count::<Tick>(), 1);
+        // The program switches them off during the capture, and before it.
+        let switched = capture(|| {
+            control::reset("all");
+            cache::hit!(key());
+        });
+        assert_eq!(keys(switched), [3]);
+        assert_eq!(keys(capture(|| cache::hit!(key()))), [4]);
+        cache::hit!(key());
+        assert_eq!((evaluated.get(), control::enabled()), (4, String::new()));
+    });
+}
+
 #[test]
 fn events_that_find_no_memory_wait_for_it() {
     let small = [("TELEMETRY_BUFFER", "64k")];
@@ -88,67 +112,5 @@ fn the_programs_own_sinks_take_what_they_take_without_a_capture() {
         let names: Vec<_> = events.map(|event| event.unwrap().name().to_string()).collect();
         let of_cache = names.iter().filter(|name| ["Hit", "Miss", "Evicted"].contains(&name.as_str()));
         assert_eq!(of_cache.collect::<Vec<_>>(), ["Hit", "Hit", "Miss"]);
-    });
-}
-
-/// A sink that holds up a pass when it is told to, so that no sink takes anything meanwhile.
-struct HoldsUp {
-    tell: Sender<()>,
-    go_on: Receiver<()>,
-}
-
-static HOLDS_UP: AtomicBool = AtomicBool::new(false);
-
-impl Sink for HoldsUp {
-    fn write(&mut self, _: &Batch<'_>) -> io::Result<()> {
-        if HOLDS_UP.swap(false, Ordering::Relaxed) {
-            self.tell.send(()).map_err(io::Error::other)?;
-            self.go_on.recv_timeout(LONGEST).map_err(io::Error::other)?;
-        }
-        Ok(())
-    }
-}
-
-/// Emits more events than the memory has room for, while the sinks are held up. They overwrite each
-/// other.
-fn overwrite(emit: fn()) {
-    let ((tell, told), (go_on, goes_on)) = (channel(), channel());
-    sinks::add_for("all", HoldsUp { tell, go_on: goes_on }).unwrap();
-    let captured = capture(|| {
-        cache::miss!(1_u64);
-        HOLDS_UP.store(true, Ordering::Relaxed);
-        let flushes = thread::spawn(telemetry::flush);
-        told.recv_timeout(LONGEST).unwrap();
-        emit();
-        go_on.send(()).unwrap();
-        flushes.join().unwrap();
-    });
-    eprintln!("found {} events", captured.events().len());
-}
-
-#[track_caller]
-fn check_loss(name: &str, emit: fn()) {
-    let settings = [("TELEMETRY_BUFFER", "64k"), ("TELEMETRY_POLICY", "overwrite")];
-    let Some(output) = child(name, &settings, || overwrite(emit)) else { return };
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "the capture fails: {error}");
-    let parts = [" of 100,001 events of the capture were lost: ", " overwritten", "help: `TELEMETRY_BUFFER`"];
-    parts.into_iter().for_each(|part| assert!(error.contains(part), "no {part:?} in: {error}"));
-}
-
-fn emit() {
-    (0..100_000_u64).for_each(|key| cache::hit!(key));
-}
-
-#[test]
-fn a_capture_that_lost_events_fails() {
-    check_loss("processes::a_capture_that_lost_events_fails", emit);
-}
-
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-#[test]
-fn a_capture_whose_threads_lost_events_fails() {
-    check_loss("processes::a_capture_whose_threads_lost_events_fails", || {
-        thread::spawn(emit).join().unwrap();
     });
 }
