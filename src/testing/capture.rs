@@ -1,6 +1,8 @@
 //! One capture, from its begin to its end.
 
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process;
 use std::slice;
 use std::sync::Arc;
 
@@ -29,7 +31,7 @@ use super::threads::{beginning, run};
 ///
 /// # Panics
 /// If an event was lost, so that a test never succeeds because of it. If the runtime is not
-/// running, because the process ends.
+/// running, because the process ends. In a forked child, if the closure returns there.
 #[track_caller]
 pub fn capture<R>(f: impl FnOnce() -> R) -> Captured<R> {
     at_spawn(beginning);
@@ -40,7 +42,18 @@ pub fn capture<R>(f: impl FnOnce() -> R) -> Captured<R> {
     let recording = Arc::new(Recording::default());
     let strays_before = strays();
     enlist(&recording);
+    let process = process::id();
     let result = catch_unwind(AssertUnwindSafe(|| run(slice::from_ref(&recording), f)));
+    if process::id() != process {
+        // The sink is the parent's. Its locks may be those of threads that only the parent has.
+        mem::forget(active);
+        match result {
+            Ok(_) => panic!(
+                "the closure of a capture returned in a forked child; help: end the child inside of the closure"
+            ),
+            Err(panic) => resume_unwind(panic),
+        }
+    }
     let is_written = result.is_ok() && write_all();
     let stream = dismiss(&recording);
     drop(active);

@@ -38,10 +38,12 @@ static CAPTURES: Mutex<Captures> =
 
 /// The sink while it is in use. Its lock comes before that of the sinks, which comes before that of
 /// [`CAPTURES`].
-static IN_USE: Mutex<InUse> = Mutex::new(InUse { captures: 0, sink: None, policy: None });
+static IN_USE: Mutex<InUse> = Mutex::new(InUse { captures: 0, process: 0, sink: None, policy: None });
 
 struct InUse {
     captures: usize,
+    /// The process whose captures these are. A child that it forks has none.
+    process: u32,
     sink: Option<SinkId>,
     /// The policy to return to.
     policy: Option<Policy>,
@@ -53,7 +55,11 @@ pub(super) struct Active(());
 impl Active {
     /// Adds the sink, if this is the first capture.
     pub(super) fn begin() -> io::Result<Active> {
-        let mut in_use = lock(&IN_USE);
+        let (mut in_use, process) = (lock(&IN_USE), std::process::id());
+        if in_use.captures > 0 && in_use.process != process {
+            return Err(io::Error::other("this process was forked inside of a capture"));
+        }
+        in_use.process = process;
         if in_use.captures == 0 {
             let mut captures = lock(&CAPTURES);
             (captures.facts, captures.open) = (Vec::new(), None);

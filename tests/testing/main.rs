@@ -3,6 +3,8 @@
 use telemetry::telemetry_event;
 
 mod expectations;
+#[cfg(target_os = "linux")]
+mod forks;
 mod limits;
 mod losses;
 mod processes;

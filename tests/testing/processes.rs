@@ -36,7 +36,7 @@ pub(crate) fn child(name: &str, variables: &[(&str, &str)], test: impl FnOnce())
 
 /// Checks that a test succeeds in a process of its own.
 #[track_caller]
-fn check(name: &str, variables: &[(&str, &str)], test: impl FnOnce()) {
+pub(crate) fn check(name: &str, variables: &[(&str, &str)], test: impl FnOnce()) {
     let Some(output) = child(name, variables, test) else { return };
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
     assert!(output.status.success() && out.contains("1 passed"), "{out}\n{err}");
