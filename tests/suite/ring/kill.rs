@@ -81,7 +81,7 @@ pub(crate) fn kill(buffer: &str, after: Duration, earlier: Option<&[u8]>) -> Kil
 /// Returns a time after which to kill a process, from its number and a random one. A third of all
 /// processes is killed in the first three milliseconds.
 pub(crate) fn moment(number: u64, random: u64) -> Duration {
-    Duration::from_micros(if number % 3 == 0 { random % 3000 } else { random % 40_000 })
+    Duration::from_micros(if number.is_multiple_of(3) { random % 3000 } else { random % 40_000 })
 }
 
 impl Killed {
