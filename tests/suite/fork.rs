@@ -1,9 +1,13 @@
 //! A forked child has the parent's memory, and must not write the parent's events. It is a session
 //! with its own stream.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
+
+use telemetry::sinks::{Batch, Sink};
 
 use crate::support::process::{Outcome, Process, child};
 use crate::support::stream::{Owned, Stream};
@@ -128,6 +132,50 @@ fn a_child_of_a_parent_without_events() {
     );
     // The runtime had not started, so the child is like any other process.
     assert_eq!(run.stream().events.len(), 1);
+}
+
+/// A sink that holds up a pass.
+struct HoldsUp {
+    tell: Sender<()>,
+    go_on: Receiver<()>,
+}
+
+impl Sink for HoldsUp {
+    fn write(&mut self, _: &Batch<'_>) -> io::Result<()> {
+        // Later calls find no receiver, or no sender.
+        _ = self.tell.send(());
+        _ = self.go_on.recv();
+        Ok(())
+    }
+}
+
+/// The fork cannot wait for the end of a pass. So the child continues without telemetry. It does
+/// not say what its parent has lost, and waits for none of its parent's threads.
+#[test]
+fn a_child_without_telemetry() {
+    let run = child(
+        "fork::a_child_without_telemetry",
+        |process| process.env("TELEMETRY_BUFFER", "64k").env("TELEMETRY_SUMMARY", "on"),
+        || {
+            let ((tell, told), (end, go_on)) = (channel(), channel());
+            work::tick!();
+            telemetry::sinks::add(HoldsUp { tell, go_on }).expect("a sink");
+            std::thread::scope(|scope| {
+                scope.spawn(telemetry::flush);
+                told.recv().expect("a pass");
+                for number in 0..100_000_u64 {
+                    work::alloc!(number, number, number, 7);
+                }
+                let status = system::fork(|| work::tick!());
+                assert!(status.success(), "{status}");
+                drop(end);
+            });
+            vec![("lost", telemetry::counters::total().lost())]
+        },
+    );
+    assert!(run.number("lost") > 0);
+    assert_eq!(run.stderr.matches("[events-lost]").count(), 1, "{}", run.stderr);
+    assert_eq!(children(&run), <[PathBuf; 0]>::default());
 }
 
 /// A signal handler forks children, most of them during an emission. The child then ends that

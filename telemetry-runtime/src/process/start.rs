@@ -285,6 +285,11 @@ fn allow_or_refuse(text: &str) -> Option<bool> {
 
 /// Writes everything that was recorded, at the end of the process.
 extern "C" fn at_exit() {
+    // A forked child that continues without telemetry. Its memory has the events of its parent, and
+    // locks of threads that it does not have.
+    if state::is_over() {
+        return;
+    }
     warn();
     sampling::warn();
     sample();

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use telemetry::counters::by_kind;
 use telemetry_decode::Reader;
+use telemetry_decode::recover::Recovered;
 
 use super::long::TIMEOUT;
 
@@ -34,13 +35,7 @@ pub(super) fn check() {
         }
         assert!(since.elapsed() < TIMEOUT, "the ring file changes while no thread emits");
     };
-    let found = Reader::from_slice(&image).recover(&mut io::sink()).expect("what is in it");
-    assert!(found.refused.is_empty() && found.unreadable.is_empty(), "{found:?}");
-    assert_eq!(found.sessions.len(), 1, "{:?}", found.sessions);
-    for lane in &found.lanes {
-        let sum = lane.recovered + lane.evicted + lane.written + lane.lost + lane.missing;
-        assert_eq!((lane.recorded, lane.missing), (sum, 0), "{lane:?}");
-    }
+    let found = recovered(&image);
     let by_ring = [
         sum(&found.lanes, |lane| lane.recorded) + sum(&found.gone, |gone| gone.recorded),
         sum(&found.lanes, |lane| lane.not_recorded.pool) + sum(&found.gone, |gone| gone.pool),
@@ -55,6 +50,28 @@ pub(super) fn check() {
         sum(&kinds, |kind| kind.counters.lost_reentrant),
     ];
     assert_eq!(by_ring, by_counters, "recorded, lost in a full pool, and reentrant: {kinds:?}");
+}
+
+/// Reads and removes the files of children that have ended. A child leaves one if it recorded
+/// events of a kind that was not output.
+pub(super) fn check_children() {
+    let own = path();
+    for name in left(Path::new(".")).into_iter().filter(|name| *name != own) {
+        recovered(&std::fs::read(&name).expect("a ring file"));
+        std::fs::remove_file(name).expect("a ring file");
+    }
+}
+
+/// Reads a file. For each lane it explains all events.
+fn recovered(image: &[u8]) -> Recovered {
+    let found = Reader::from_slice(image).recover(&mut io::sink()).expect("what is in it");
+    assert!(found.refused.is_empty() && found.unreadable.is_empty(), "{found:?}");
+    assert_eq!(found.sessions.len(), 1, "{:?}", found.sessions);
+    for lane in &found.lanes {
+        let sum = lane.recovered + lane.evicted + lane.written + lane.lost + lane.missing;
+        assert_eq!((lane.recorded, lane.missing), (sum, 0), "{lane:?}");
+    }
+    found
 }
 
 /// Returns the names of the ring files in a directory.
