@@ -335,7 +335,7 @@ fn instructions() -> bool {
         ("inherit", "W recorded, inherited clock", 85.5),
         ("w-usual", "W with usual lengths, recorded", 84.5),
         ("inherit-usual", "the same, inherited clock", 77.5),
-        ("near", "W of one-byte values, inherited clock", 80.5),
+        ("near", "W of one-byte values, inherited clock", 78.5),
         ("w2", "W and a 16-byte string, recorded", 105.0),
         ("pair", "begin and end of a span", 140.5),
         ("scope", "the same by a scope", 141.5),

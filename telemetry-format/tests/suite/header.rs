@@ -152,3 +152,21 @@ fn numbers_of_the_format_stay() {
     assert_eq!(MAX_PAYLOAD, 16_777_216);
     assert_eq!([flags::LAST, flags::END, flags::SHED, flags::WITHHELD], [1, 2, 4, 8]);
 }
+
+/// A block is withheld if its flag says so and it has no payload. Damage may leave only one of the
+/// two.
+#[test]
+fn withheld_blocks_have_a_flag_and_no_payload() {
+    use telemetry_format::flags::{END, LAST, SHED, WITHHELD};
+    let of = |flags, payload_len, payload_crc| {
+        let header = Header { flags, payload_len, payload_crc, ..Header::new(BlockType::Events, 0) };
+        header.is_withheld()
+    };
+    assert!(of(WITHHELD, 0, 0));
+    assert!(of(WITHHELD | LAST | END, 0, 0));
+    assert!(!of(0, 0, 0));
+    assert!(!of(LAST | END | SHED, 0, 0));
+    assert!(!of(WITHHELD, 1, 0));
+    assert!(!of(WITHHELD, 0, 1));
+    assert!(!of(WITHHELD, 1, 1));
+}
