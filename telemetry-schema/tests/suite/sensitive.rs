@@ -113,6 +113,26 @@ fn the_strictest_mark_holds_for_all_strings() {
     assert_eq!(marks_of(&interned), [personal, secret, secret, None, None]);
 }
 
+/// Streams of one registry may come with different marks. The strictest of each parameter stays.
+#[test]
+fn the_stricter_of_two_marks_is_taken() {
+    let none = PLAIN.replace("word", "u32");
+    let marked = |of| format!(r#"{{ name = "size", sort = "u32", sensitive = "{of}" }}"#);
+    let marks = [none, marked("personal"), marked("secret")];
+    for (mine, has) in marks.iter().enumerate() {
+        for (other, comes) in marks.iter().enumerate() {
+            let mut registry = with(&[("Work", has)]);
+            assert_eq!(registry.take_sensitive(&with(&[("Work", comes)])), other > mine);
+            assert_eq!(marks_of(&registry), marks_of(&with(&[("Work", &marks[mine.max(other)])])));
+        }
+    }
+    // One parameter is enough, whichever it is.
+    for (mine, comes) in [([0, 1], [2, 1]), ([1, 0], [1, 2])] {
+        let with = |[first, second]: [usize; 2]| with(&[("Work", &marks[first]), ("Open", &marks[second])]);
+        assert!(with(mine).take_sensitive(&with(comes)));
+    }
+}
+
 #[test]
 fn tools_see_no_values_and_no_marks_of_them() {
     let registry = with(&[
