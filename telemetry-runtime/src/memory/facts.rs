@@ -98,7 +98,10 @@ pub(crate) fn of_start(out: &mut Region<'_>, configured: Option<&str>) {
     };
     let mut host = Buffer::<256>::new();
     sys::host(&mut host);
-    line("program", &Quoted(program().as_bytes()));
+    let mut executable = Buffer::<1024>::new();
+    sys::program(&mut executable);
+    let program = executable.as_str().rsplit(['/', '\\']).next().unwrap_or_default();
+    line("program", &Quoted(program.as_bytes()));
     line("host", &Quoted(host.as_bytes()));
     line("os", &Quoted(std::env::consts::OS.as_bytes()));
     line("arch", &Quoted(std::env::consts::ARCH.as_bytes()));
@@ -113,7 +116,7 @@ pub(crate) fn of_start(out: &mut Region<'_>, configured: Option<&str>) {
         line("back_channel", &true);
     }
     of_clocks(out);
-    of_machine(out);
+    of_machine(out, executable.as_bytes());
     on_request(out, configured);
 }
 
@@ -131,7 +134,7 @@ fn of_clocks(out: &mut Region<'_>) {
 /// tell.
 // A function of its own, because paths take much of a stack.
 #[inline(never)]
-fn of_machine(out: &mut Region<'_>) {
+fn of_machine(out: &mut Region<'_>, executable: &[u8]) {
     if let Some(size) = sys::page_size() {
         out.whole(0, |out| writeln!(out, "page_size = {size}"));
     }
@@ -144,12 +147,11 @@ fn of_machine(out: &mut Region<'_>) {
     sys::kernel(&mut kernel);
     say("kernel", kernel.as_bytes());
     say("cpu", cpu::model(&mut [0; 48]));
-    let mut executable = Buffer::<1024>::new();
-    sys::program(&mut executable);
-    say("executable", executable.as_bytes());
+    say("executable", executable);
     let mut id = Buffer::<128>::new();
+    let digit = |four: u8| b"0123456789abcdef"[usize::from(four)];
     for byte in sys::build_id().unwrap_or_default().iter().take(64) {
-        let _ = write!(id, "{byte:02x}");
+        let _ = id.push(&[digit(byte >> 4), digit(byte & 15)]);
     }
     say("build_id", id.as_bytes());
 }
@@ -247,7 +249,7 @@ mod cpu {
     #[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
     pub(super) fn model(into: &mut [u8; 48]) -> &[u8] {
         // Three leaves of 16 bytes, padded with NUL. Some processors put spaces before the name.
-        if crate::sys::cpuid(0x8000_0000).eax < 0x8000_0004 {
+        if crate::sys::highest_extended() < 0x8000_0004 {
             return &[];
         }
         for (leaf, bytes) in (0x8000_0002..).zip(into.chunks_exact_mut(16)) {
@@ -265,18 +267,6 @@ mod cpu {
     pub(super) fn model(_: &mut [u8; 48]) -> &[u8] {
         &[]
     }
-}
-
-/// Returns the name of the program, without its directory.
-// A function of its own, because the path would be on the drain's stack below all that writes the
-// text.
-#[inline(never)]
-fn program() -> Buffer<256> {
-    let (mut path, mut name) = (Buffer::<1024>::new(), Buffer::new());
-    sys::program(&mut path);
-    // Names in file systems have up to 255 bytes.
-    let _ = name.write_str(path.as_str().rsplit(['/', '\\']).next().unwrap_or_default());
-    name
 }
 
 /// Returns the payload of a thread block.
@@ -309,17 +299,38 @@ impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
         for chunk in self.0.utf8_chunks() {
-            for c in chunk.valid().chars() {
+            // Most texts need no escapes, so they are written in one piece.
+            let mut rest = chunk.valid();
+            let is_escaped = |c: char| matches!(c, '"' | '\\') || c.is_control();
+            while let Some((at, c)) = rest.char_indices().find(|&(_, c)| is_escaped(c)) {
+                f.write_str(&rest[..at])?;
                 match c {
                     '"' | '\\' => write!(f, "\\{c}")?,
-                    c if c.is_control() => write!(f, "\\u{:04x}", c as u32)?,
-                    c => f.write_char(c)?,
+                    c => write!(f, "\\u{:04x}", c as u32)?,
                 }
+                rest = &rest[at + c.len_utf8()..];
             }
+            f.write_str(rest)?;
             if !chunk.invalid().is_empty() {
                 f.write_char(char::REPLACEMENT_CHARACTER)?;
             }
         }
         f.write_char('"')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Quoted;
+
+    #[test]
+    fn texts_are_quoted() {
+        let check = |text: &[u8], expected| assert_eq!(Quoted(text).to_string(), expected, "{text:?}");
+        check(b"", r#""""#);
+        check(b"/usr/bin/app", r#""/usr/bin/app""#);
+        check(br#"a "b" \c"#, r#""a \"b\" \\c""#);
+        check(b"\n\x7f\tend\0", r#""\u000a\u007f\u0009end\u0000""#);
+        check("\u{85}\u{e9}\u{1f600}\"".as_bytes(), "\"\\u0085\u{e9}\u{1f600}\\\"\"");
+        check(b"\xffa\"\xc3", "\"\u{fffd}a\\\"\u{fffd}\"");
     }
 }

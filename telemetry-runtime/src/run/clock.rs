@@ -79,7 +79,7 @@ pub(crate) fn name() -> &'static str {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn counter_is_invariant() -> bool {
     // Leaf 0x8000_0007, EDX bit 8: the counter has one rate in all power states.
-    sys::cpuid(0x8000_0000).eax >= 0x8000_0007 && sys::cpuid(0x8000_0007).edx & 1 << 8 != 0
+    sys::highest_extended() >= 0x8000_0007 && sys::cpuid(0x8000_0007).edx & 1 << 8 != 0
 }
 
 /// The architecture gives the generic timer one rate. Miri has no counter, and also takes this

@@ -54,7 +54,7 @@ pub(crate) use build_id::build_id;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 pub(crate) use build_id::find as find_build_id;
 #[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
-pub(crate) use cpuid::cpuid;
+pub(crate) use cpuid::{cpuid, highest_extended};
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) use fatal::{Fault, handle_fatal};
 pub(crate) use file_lock::lock_file;

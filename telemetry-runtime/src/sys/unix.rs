@@ -65,9 +65,17 @@ pub(crate) fn map(len: usize) -> Option<*mut u8> {
 /// Returns true if the program has rights that the user who started it does not have. That user
 /// sets the environment, so it is not to be trusted then.
 pub(crate) fn is_privileged() -> bool {
+    // The kernel says so once. The C library searches its list for it at each call.
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    // SAFETY: takes no pointer.
-    let is_privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    let is_privileged = {
+        static KNOWN: crate::sys::atomic::AtomicU8 = crate::sys::atomic::AtomicU8::new(0);
+        if KNOWN.load(Ordering::Relaxed) == 0 {
+            // SAFETY: takes no pointer.
+            let is_privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+            KNOWN.store(1 + u8::from(is_privileged), Ordering::Relaxed);
+        }
+        KNOWN.load(Ordering::Relaxed) == 2
+    };
     #[cfg(any(
         target_vendor = "apple",
         target_os = "freebsd",
