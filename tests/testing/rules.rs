@@ -66,6 +66,19 @@ fn all_that_is_broken_is_told() {
 }
 
 #[test]
+fn a_begin_counts_beside_the_open_span_that_it_replaces() {
+    let captured = capture(|| {
+        served::connect!("ann");
+        served::connect!("ann");
+        served::disconnect!("ann");
+        served::connect!("ann");
+    });
+    let broken = "rule `OneConnection` is broken for peer \"ann\": 2 spans `Connection` were open at once, \
+                  expected at most 1";
+    check(&captured, &[broken], "=+  ");
+}
+
+#[test]
 fn events_of_several_threads_are_in_one_order() {
     let captured = capture(|| {
         served::connect!("ann");

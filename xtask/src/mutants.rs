@@ -143,7 +143,7 @@ fn sample(subject: &Subject) -> Result<(), String> {
     let chosen = names.iter().flat_map(|name| ["--re".to_owned(), format!("^{}$", literal(name))]);
     let chosen: Vec<String> = chosen.collect();
     let folder = folder(subject.package)?;
-    forget_other_sources(&folder, subject.package)?;
+    forget_other_sources(&folder, subject)?;
     let record = folder.join("record.txt");
     let mut outcomes = read_record(&record);
     // A run that was interrupted has not written its record.
@@ -189,15 +189,21 @@ fn literal(name: &str) -> String {
     name.chars().map(escaped).collect()
 }
 
-/// Removes what is known if the package or its tests were other ones then.
-fn forget_other_sources(folder: &Path, package: &str) -> Result<(), String> {
+/// Removes what is known if the package, or one whose tests run, was another one then.
+fn forget_other_sources(folder: &Path, subject: &Subject) -> Result<(), String> {
     let of = |words: &[&str]| {
         let run = Command::new("git").args(words).current_dir(root()).output();
         run.map(|run| String::from_utf8_lossy(&run.stdout).into_owned())
             .map_err(|error| format!("git: {error}"))
     };
-    let tree = of(&["rev-parse", &format!("HEAD:{package}")])?;
-    let sources = tree + &of(&["diff", "HEAD", "--", package])?;
+    let tests = subject.rounds.iter().flat_map(|(packages, _)| packages.split(','));
+    let mut sources = String::new();
+    for package in tests.chain([subject.package]).collect::<BTreeSet<_>>() {
+        // The folder of the root package has all others.
+        let tree = if package == "telemetry-events" { "tests" } else { package };
+        sources += &of(&["rev-parse", &format!("HEAD:{tree}")])?;
+        sources += &of(&["diff", "HEAD", "--", tree])?;
+    }
     let file = folder.join("sources.txt");
     if fs::read_to_string(&file).is_ok_and(|known| known == sources) {
         return Ok(());

@@ -76,6 +76,9 @@ struct EventListed {
     doc: String,
     /// Whether code calls the emitter; null if the file does not tell.
     called: Option<bool>,
+    /// The runtime samples it, so that no code calls an emitter.
+    #[serde(skip)]
+    is_counter: bool,
 }
 
 impl Run for Args {
@@ -154,8 +157,8 @@ impl RegistryListed {
             name: event.name.clone(),
             kind: registry.kind_of(event).name.clone(),
             doc: event.doc.clone(),
-            // The runtime samples counters.
             called: contained.is_called(fingerprint, event.code).filter(|_| event.counter.is_none()),
+            is_counter: event.counter.is_some(),
         });
         RegistryListed {
             name: registry.name.clone(),
@@ -170,13 +173,15 @@ impl RegistryListed {
 impl RegistryListed {
     /// Returns the events that no code of a program calls, in words. Nothing if code may call all.
     fn uncalled(&self) -> Option<String> {
-        let events = || self.events.iter();
+        let events = || self.events.iter().filter(|event| !event.is_counter);
         let names: Vec<&str> =
             events().filter(|event| event.called == Some(false)).map(|event| event.name.as_str()).collect();
         match names.is_empty() {
             false => Some(names.join(", ")),
             // No program calls those of the runtime.
-            true if self.name == own::NAME || events().any(|event| event.called.is_some()) => None,
+            true if self.name == own::NAME => None,
+            // All are called, or there are only counters.
+            true if events().all(|event| event.called.is_some()) => None,
             true => Some("not known".to_string()),
         }
     }

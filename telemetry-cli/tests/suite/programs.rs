@@ -229,6 +229,22 @@ fn streams_do_not_tell_which_emitters_are_called() {
     assert_eq!(line, None);
 }
 
+/// A file that does not tell has nothing to say of counters, which the runtime samples.
+#[test]
+fn counters_are_not_among_what_no_code_calls() {
+    const COUNTED: &str = include_str!("../../../tests/registries/counters.toml");
+    let (counters, _) = COUNTED.split_once("[[event]]").expect("an event behind the counters");
+    let said = "events of counted that no code calls: not known";
+    for (text, says) in [(COUNTED, Some(said)), (counters, None)] {
+        let registry = telemetry_schema::parse(text).expect("a registry");
+        let app = format!("telemetry-runtime 0.1.0 variety=cool\0{}", registry.for_program());
+        let folder = Folder::new().with("app", app);
+        let (found, line) = called(&folder, "app", "counted");
+        assert_eq!(found.len(), registry.events.len(), "{found:?}");
+        assert_eq!(line.as_deref(), says, "{found:?}");
+    }
+}
+
 /// The printed registry is one that other commands take.
 #[test]
 fn a_registry_is_printed() {

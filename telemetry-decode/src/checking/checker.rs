@@ -368,10 +368,11 @@ impl Checker {
                 let (most, key) = (rule.most(), scope.key.clone());
                 let is_limit = most > 0;
                 rule.checked += u64::from(is_limit);
-                let count = open.begin(number, identity(session, at.thread, span), scope.clone(), at) as u64;
+                let identity = identity(session, at.thread, span);
+                let (count, first) = open.begin(number, identity, scope, at, rule.most_of_key);
+                let count = count as u64;
                 // What is beyond the limit is told once.
-                let first = open.first_of(&scope).filter(|_| is_limit && count == most + 1);
-                first.map(|first| (key, first, How::TooMany(count)))
+                (is_limit && count == most + 1).then_some((key, first, How::TooMany(count)))
             }
             _ => None,
         };

@@ -78,7 +78,7 @@ impl Broken {
     /// is not decided.
     pub fn is_certain(&self, rule: &CheckedRule, gaps: &Gaps) -> bool {
         let until = self.second.map_or(u64::MAX, |second| second.ticks);
-        // What is missing may have been on any thread, unless the rule or the span is of one.
+        // What is missing may have been on any thread, unless it must be of the same one.
         let thread = rule.is_of_thread.then_some(self.first.thread);
         let kind = (self.session, rule.fingerprint, rule.explaining_kind);
         !self.was_off && !self.was_left_out && gaps.are_none(kind, thread, self.first.ticks, until)

@@ -34,25 +34,30 @@ impl OpenSpans {
         self.texts
     }
 
-    /// Opens a span. Returns the number of open spans of its group. `number` rises. A span with a
-    /// key replaces the one of the same key.
+    /// Opens a span. Returns the number of open spans of its group, and the begin of the oldest.
+    /// `number` rises.
+    ///
+    /// Spans of a key replace the oldest of them, so that at most `most_of_key` are open. The one
+    /// that is replaced still counts: nothing has ended it.
     pub(super) fn begin(
         &mut self,
         number: u64,
         (identity, has_key): (Scope, bool),
         group: Scope,
         begin: Moment,
-    ) -> usize {
-        if has_key {
-            self.end(&identity);
+        most_of_key: usize,
+    ) -> (usize, Moment) {
+        let open = 1 + self.groups.get(&group).map_or(0, BTreeSet::len);
+        let oldest = self.first_of(&group).unwrap_or(begin);
+        let same = self.by_identity.get(&identity).filter(|same| has_key && same.len() >= most_of_key);
+        if let Some(replaced) = same.and_then(|same| same.front().copied()) {
+            self.remove(replaced);
         }
         self.texts += identity.key.text_len() + group.key.text_len();
         self.by_identity.entry(identity.clone()).or_default().push_back(number);
-        let of_group = self.groups.entry(group.clone()).or_default();
-        of_group.insert(number);
-        let open = of_group.len();
+        self.groups.entry(group.clone()).or_default().insert(number);
         self.all.insert(number, OpenSpan { identity, group, begin });
-        open
+        (open, oldest)
     }
 
     /// Closes the innermost span of an identity. An end without a begin changes nothing.
@@ -78,7 +83,7 @@ impl OpenSpans {
         let Some(OpenSpan { identity, group, .. }) = self.all.remove(&number) else { return false };
         self.texts -= identity.key.text_len() + group.key.text_len();
         if let Some(numbers) = self.by_identity.get_mut(&identity) {
-            // It is the innermost one, or the oldest of all.
+            // It is the innermost one or the oldest of its identity.
             match numbers.back() == Some(&number) {
                 true => numbers.pop_back(),
                 false => numbers.pop_front(),

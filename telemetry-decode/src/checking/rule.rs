@@ -30,6 +30,8 @@ pub struct CheckedRule {
     pub(crate) explaining: usize,
     /// True if that event must be of the same thread.
     pub(crate) is_of_thread: bool,
+    /// The most spans of one key that are open at once. One more replaces the oldest.
+    pub(crate) most_of_key: usize,
     /// How that event is limited.
     pub(crate) limit: LimitOf,
 }
@@ -67,7 +69,6 @@ impl LimitOf {
 
 impl CheckedRule {
     pub(crate) fn new(registry: &Registry, fingerprint: u64, rule: &EventRule) -> CheckedRule {
-        let is_of_thread = rule.per == CounterPer::Thread;
         let (first, second, explaining, span) = match rule.form {
             RuleForm::Comes { after, comes, .. } => (after, comes, comes, None),
             RuleForm::Never { never, open } => {
@@ -80,6 +81,15 @@ impl CheckedRule {
             }
         };
         let key = span.map_or(rule.by.as_deref(), |span| span.key.as_deref());
+        // Any thread may end a span with a key.
+        let is_of_thread = rule.per == CounterPer::Thread && span.is_none_or(|span| span.key.is_none());
+        let most_of_key = match rule.form {
+            // The rule says how many spans of a key there may be.
+            RuleForm::AtMost { at_most, .. } if key.is_some() && key == rule.by.as_deref() => {
+                at_most as usize
+            }
+            _ => 1,
+        };
         let by = rule
             .by
             .as_ref()
@@ -97,6 +107,7 @@ impl CheckedRule {
             explaining_kind: registry.kind_of(&registry.events[explaining]).bit,
             explaining,
             is_of_thread,
+            most_of_key,
             limit: LimitOf::new(&registry.events[first], &registry.events[explaining], key),
         }
     }

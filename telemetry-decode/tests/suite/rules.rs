@@ -38,12 +38,30 @@ code = 4
 kind = "Serving"
 doc = "Work ended"
 params = [{ name = "id", sort = "u32" }]
+[[event]]
+name = "JobBegin"
+code = 5
+kind = "Serving"
+doc = "A job of a queue began"
+params = [{ name = "id", sort = "u32" }, { name = "queue", sort = "u32" }]
+[[event]]
+name = "JobEnd"
+code = 6
+kind = "Serving"
+doc = "A job ended"
+params = [{ name = "id", sort = "u32" }]
 [[span]]
 name = "Work"
 begin = "WorkBegin"
 end = "WorkEnd"
 key = "id"
 doc = "Work"
+[[span]]
+name = "Job"
+begin = "JobBegin"
+end = "JobEnd"
+key = "id"
+doc = "A job"
 "#;
 
 fn registry(rule: &str) -> Registry {
@@ -56,6 +74,8 @@ fn registry(rule: &str) -> Registry {
 enum Happens {
     /// An event: its time in microseconds, thread, code, and id.
     Event(u64, u32, u16, u64),
+    /// A job begins on thread 1: the time in microseconds, id, and queue.
+    Job(u64, u64, u64),
     /// The blocks so far end.
     Block,
     /// An event of a kind is lost on a thread.
@@ -66,7 +86,7 @@ enum Happens {
     End,
 }
 
-use Happens::{Block, End, Event, Lost, Switch};
+use Happens::{Block, End, Event, Job, Lost, Switch};
 
 /// Returns a stream.
 fn stream(registry: &Registry, happens: &[Happens]) -> Vec<u8> {
@@ -81,6 +101,10 @@ fn stream(registry: &Registry, happens: &[Happens]) -> Vec<u8> {
         match *one {
             Event(us, thread, code, id) => {
                 writer.event(lane(thread, fingerprint), code, us * 1_000, &[Value::Unsigned(id)]).unwrap();
+            }
+            Job(us, id, queue) => {
+                let values = [Value::Unsigned(id), Value::Unsigned(queue)];
+                writer.event(lane(1, fingerprint), 5, us * 1_000, &values).unwrap();
             }
             Lost(thread, kind) => {
                 let loss = Loss { pool: 1, ..Loss::default() };
@@ -216,9 +240,69 @@ fn how_many_may_be_open() {
     check(rule, &more, &[broken]);
     let again = [&more[..], &[begin(7, 5), End]].concat();
     check(rule, &again, &[broken, "3-7 3 spans `Work` were open at once, expected at most 2"]);
-    // A begin with the key of an open span replaces it.
-    check(rule, &[begin(1, 1), begin(2, 1), begin(3, 1), End], &[]);
-    check(&format!("{rule}\nby = \"id\""), &more, &[]);
+}
+
+#[test]
+fn a_begin_counts_beside_the_open_span_that_it_replaces() {
+    let (one, two) = ("at_most = 1\nopen = \"Work\"", "at_most = 2\nopen = \"Work\"");
+    let begin = |us, id| Event(us, 1, 3, id);
+    let end = |us, id| Event(us, 1, 4, id);
+    // Only one of three is open afterwards.
+    check(two, &[begin(1, 1), begin(2, 1), begin(3, 1), begin(4, 2), End], &[]);
+    let of_two = "1-3 3 spans `Work` were open at once, expected at most 2";
+    check(two, &[begin(1, 1), begin(2, 2), begin(3, 2), end(4, 2), begin(5, 3), End], &[of_two]);
+    let again = &[
+        "1-2 2 spans `Work` were open at once, expected at most 1",
+        "2-3 2 spans `Work` were open at once, expected at most 1",
+    ];
+    check(one, &[begin(1, 1), begin(2, 1), begin(3, 1), end(4, 1), begin(5, 1), End], again);
+    // A span may begin on one thread and end on another.
+    check(one, &[begin(1, 1), Event(2, 2, 4, 1), Event(3, 2, 3, 1), End], &[]);
+    check(one, &[begin(1, 1), Event(2, 2, 3, 1), End], &again[..1]);
+}
+
+#[test]
+fn how_many_may_be_open_with_one_key() {
+    let rule = |most| format!("at_most = {most}\nopen = \"Work\"\nby = \"id\"");
+    let begin = |us, id| Event(us, 1, 3, id);
+    let end = |us, id| Event(us, 1, 4, id);
+    let ended = [begin(1, 1), begin(2, 2), end(3, 1), begin(4, 1), end(5, 2), End];
+    check(&rule(1), &ended, &[]);
+    let broken = "1-3 2 spans `Work` were open at once, expected at most 1";
+    check(&rule(1), &[begin(1, 1), begin(2, 2), begin(3, 1), end(4, 1), begin(5, 1), End], &[broken]);
+    // The rule says how many spans of a key there may be, so these do not replace each other.
+    let three = [begin(1, 1), begin(2, 1), begin(3, 1)];
+    check(&rule(3), &three, &[]);
+    let of_three = "1-3 3 spans `Work` were open at once, expected at most 2";
+    check(&rule(2), &three, &[of_three]);
+    check(&rule(2), &[begin(1, 1), begin(2, 1), end(3, 1), begin(4, 1), begin(5, 2), End], &[]);
+    // The third one replaced the first.
+    let fourth = "2-4 3 spans `Work` were open at once, expected at most 2";
+    check(&rule(2), &[&three[..], &[begin(4, 1), End]].concat(), &[of_three, fourth]);
+    check(&rule(2), &[&three[..], &[end(4, 1), begin(5, 1), End]].concat(), &[of_three]);
+}
+
+#[test]
+fn how_many_may_be_open_with_one_value() {
+    let rule = "at_most = 1\nopen = \"Job\"\nby = \"queue\"";
+    let broken = "1-3 2 spans `Job` were open at once, expected at most 1";
+    check(rule, &[Job(1, 1, 8), Job(2, 2, 9), Job(3, 3, 8), End], &[broken]);
+    check(rule, &[Job(1, 1, 8), Job(2, 2, 9), Event(3, 1, 6, 1), Job(4, 3, 8), End], &[]);
+    // The same job in the same queue, and in another.
+    check(rule, &[Job(1, 1, 8), Job(3, 1, 8), End], &[broken]);
+    check(rule, &[Job(1, 1, 8), Job(3, 1, 9), Job(4, 2, 8), End], &[]);
+}
+
+#[test]
+fn how_many_may_be_open_on_one_thread() {
+    let rule = "at_most = 1\nopen = \"Work\"\nper = \"thread\"";
+    let broken = "1-3 2 spans `Work` were open at once, expected at most 1";
+    check(rule, &[Event(1, 1, 3, 1), Event(2, 2, 3, 2), Event(3, 1, 3, 3), End], &[broken]);
+    check(rule, &[Event(1, 1, 3, 1), Event(3, 1, 3, 1), End], &[broken]);
+    check(rule, &[Event(1, 1, 3, 1), Event(2, 2, 3, 2), Event(3, 2, 4, 1), Event(4, 1, 3, 3), End], &[]);
+    let by_id = &format!("{rule}\nby = \"id\"");
+    check(by_id, &[Event(1, 1, 3, 1), Event(3, 1, 3, 1), End], &[broken]);
+    check(by_id, &[Event(1, 1, 3, 1), Event(2, 2, 3, 1), Event(3, 1, 3, 3), End], &[]);
 }
 
 #[test]
@@ -239,6 +323,14 @@ fn what_missing_events_may_explain_is_not_decided() {
     let later =
         [Event(1, 1, 3, 7), Event(2, 1, 1, 7), Event(3, 1, 2, 0), Block, Lost(1, 1), Event(5, 1, 2, 0)];
     check(never, &later, &["1-2 `Request` came while span `Work` was open"]);
+    // Any thread may end a span with a key.
+    let per_thread = &format!("{never}\nper = \"thread\"");
+    let other = [Event(1, 1, 3, 7), Lost(2, 1), Event(3, 2, 2, 0), Event(4, 1, 1, 7), End];
+    check(per_thread, &other, &["undecided 1-4 `Request` came while span `Work` was open"]);
+    let by_id = "at_most = 1\nopen = \"Work\"\nby = \"id\"";
+    let again = |kind| [Event(1, 1, 3, 7), Lost(1, kind), Event(2, 1, 1, 7), Event(4, 1, 3, 7), End];
+    check(by_id, &again(1), &["undecided 1-4 2 spans `Work` were open at once, expected at most 1"]);
+    check(by_id, &again(0), &["1-4 2 spans `Work` were open at once, expected at most 1"]);
 }
 
 #[test]
@@ -254,6 +346,11 @@ fn what_was_switched_off_is_not_decided() {
     check_switched(&[Switch(0, "Serving", false), on, Event(2, 1, 1, 7), End], missing);
     // It came, so it was on, although the stream does not have that change.
     check_switched(&[Event(1, 1, 2, 0), Switch(1, "Request", true), Event(2, 1, 1, 7), End], missing);
+    // So may the end of the span that a begin replaces be.
+    let one = "at_most = 1\nopen = \"Work\"\nby = \"id\"";
+    let off = |word| [on, Event(2, 1, 3, 7), Switch(3, word, false), Event(4, 1, 3, 7), End];
+    check(one, &off("WorkEnd"), &["undecided 2-4 2 spans `Work` were open at once, expected at most 1"]);
+    check(one, &off("Request"), &["2-4 2 spans `Work` were open at once, expected at most 1"]);
 }
 
 #[track_caller]
