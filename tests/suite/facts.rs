@@ -188,6 +188,37 @@ fn of_what_the_program_asks_for() {
     );
 }
 
+/// The words that switch events at the start: those of the environment, or else of the program.
+#[test]
+fn of_the_words_of_the_start() {
+    let check = |variables: &[(&str, &str)], expected: [Option<&str>; 2]| {
+        let run = child(
+            "facts::of_the_words_of_the_start",
+            |process| {
+                let process = process.without("TELEMETRY_CONTROL");
+                variables.iter().fold(process, |process, (name, words)| process.env(name, words))
+            },
+            || {
+                telemetry::Config::new().control("Tick  Fix").record("Alloc").start().unwrap();
+                work::tick!();
+                vec![]
+            },
+        );
+        let events = read(&run);
+        let facts = &events.sessions()[0].facts;
+        assert_eq!(["control", "record"].map(|key| facts.text(key)), expected, "{variables:?}");
+    };
+    let [control, record] = ["TELEMETRY_CONTROL", "TELEMETRY_RECORD"];
+    check(&[], [Some("Tick Fix"), Some("Alloc")]);
+    check(&[(control, "Fix all -work:Alloc"), (record, "")], [Some("all -work:Alloc"), None]);
+    check(&[(control, "-Fix Tick \"\\\u{1b}\u{fc}")], [Some("Tick \"\\\u{1b}\u{fc}"), Some("Alloc")]);
+    // The recorder adds nothing to the output.
+    check(&[(control, "all"), (record, "all")], [Some("all"), None]);
+    let many: String = (0..300).map(|number| format!("Absent{number} ")).collect();
+    let many = many + "Tick";
+    check(&[(control, many.as_str())], [Some(many.as_str()), Some("Alloc")]);
+}
+
 /// A process that is killed leaves the same facts in its ring file.
 #[test]
 fn of_a_ring() {

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use telemetry::sinks::{Batch, Sink};
+use telemetry_decode::Reader;
 
 use crate::support::process::{Outcome, Process, child};
 use crate::support::stream::{Owned, Stream};
@@ -91,6 +92,30 @@ fn children_are_sessions_of_their_own() {
     sessions.sort_unstable();
     sessions.dedup();
     assert_eq!(sessions.len(), CHILDREN + 1, "every process is a session");
+}
+
+/// Switches that the parent has changed are those of the child from its start.
+#[test]
+fn a_child_states_the_words_of_its_parent() {
+    let run = child(
+        "fork::a_child_states_the_words_of_its_parent",
+        |process| process,
+        || {
+            work::tick!();
+            telemetry::reset("Alloc");
+            let status = system::fork(|| work::tick!());
+            assert!(status.success(), "{status}");
+            vec![]
+        },
+    );
+    let words = |path: PathBuf| {
+        let mut events = Reader::open(path).expect("a stream").events().expect("a stream");
+        while events.next().expect("a readable stream").is_some() {}
+        events.sessions()[0].facts.text("control").map(str::to_owned)
+    };
+    assert_eq!(words(run.path()).as_deref(), Some("all"));
+    let of_children: Vec<_> = children(&run).into_iter().map(words).collect();
+    assert_eq!(of_children, [Some("all -Alloc".to_owned())]);
 }
 
 /// A child that records nothing leaves no file. A child of a child is like any other.

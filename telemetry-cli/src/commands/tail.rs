@@ -35,6 +35,9 @@ Examples:
 /// How late events may come, if the process does not say it.
 const USUAL_LATENCY: Duration = Duration::from_secs(1);
 
+/// The runtime's event about what limits leave out.
+const LEFT_OUT: &str = "telemetry:EventsLeftOut";
+
 /// Print the events of a running process as it emits them
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -130,8 +133,9 @@ impl Args {
                 self.words.join(" ")
             }
         };
-        let stream = process.open(&format!("tail {words}"))?.pieces(true)?;
-        let other = stream.try_clone();
+        // Whatever the words take away: what limits leave out may explain what is missing.
+        let stream = process.open(&format!("tail {words} {LEFT_OUT}"))?.pieces(true)?;
+        let other = stream.set_read_timeout(Some(rules::TICK)).and_then(|()| stream.try_clone());
         let other = other
             .map_err(|error| Failure::new(format!("cannot talk to process {}: {error}", process.pid)))?;
         end_when_interrupted(&stream);

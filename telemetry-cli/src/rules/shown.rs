@@ -162,7 +162,7 @@ impl BrokenRule {
             key_text,
             excuse: match (is_certain, broken.was_off, broken.was_left_out) {
                 (true, ..) => "",
-                (false, true, _) => ", but an event that may explain it was switched off meanwhile",
+                (false, true, _) => ", but an event that may explain it was off meanwhile",
                 (false, false, true) => ", but a limit may have left out an event that explains it",
                 (false, false, false) => ", but events are missing meanwhile",
             },

@@ -82,6 +82,11 @@ pub mod gc_events {}
 #[telemetry::telemetry_event("../tests/registries/served.toml")]
 pub mod served {}
 
+/// Events with limits and a rule about them.
+#[cfg(target_os = "linux")]
+#[telemetry::telemetry_event("tests/data/impatient.toml")]
+pub mod impatient {}
+
 /// Events with sensitive parameters.
 #[cfg(target_os = "linux")]
 #[telemetry::telemetry_event("../tests/registries/shop.toml")]

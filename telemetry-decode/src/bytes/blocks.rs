@@ -26,6 +26,8 @@ pub struct Blocks<'s> {
     window: Window<'s>,
     /// Length of the block returned last.
     given: usize,
+    /// Damage whose end is not found yet, because the input failed.
+    damaged: Option<Damaged>,
     /// Bytes of blocks with a wrong checksum.
     failed: u64,
     /// Length of a source with random access.
@@ -57,6 +59,15 @@ pub struct Block<'a> {
     pub payload: &'a [u8],
     /// The whole block as in the stream. Empty for a block that was assembled in memory.
     pub bytes: &'a [u8],
+}
+
+/// The begin of damage.
+struct Damaged {
+    at: u64,
+    cause: Cause,
+    header: Option<Header>,
+    /// Where the search for the next header starts.
+    resume: u64,
 }
 
 /// Which payloads are read.
@@ -92,7 +103,7 @@ impl<'s> Blocks<'s> {
     }
 
     fn over(window: Window<'s>) -> Self {
-        Blocks { window, given: 0, failed: 0, len: 0, most: u64::MAX }
+        Blocks { window, given: 0, damaged: None, failed: 0, len: 0, most: u64::MAX }
     }
 
     /// Sets the maximum length of a block, with its header. Longer blocks count as damage, so they
@@ -104,7 +115,7 @@ impl<'s> Blocks<'s> {
     /// Returns the next block or damage; `None` at the end.
     ///
     /// # Errors
-    /// Those of the input.
+    /// Those of the input. The next call goes on after it, as if a read that timed out had waited.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> io::Result<Option<Piece<'_>>> {
         self.next_with(Payloads::All)
@@ -112,7 +123,7 @@ impl<'s> Blocks<'s> {
 
     /// Continues at another offset of the source.
     pub(crate) fn seek(&mut self, at: u64) {
-        self.given = 0;
+        (self.given, self.damaged) = (0, None);
         self.window.seek(at);
     }
 
@@ -130,6 +141,9 @@ impl<'s> Blocks<'s> {
 
     pub(crate) fn next_with(&mut self, payloads: Payloads) -> io::Result<Option<Piece<'_>>> {
         self.window.skip(std::mem::take(&mut self.given));
+        if let Some(damaged) = self.damaged.take() {
+            return self.damage(damaged).map(Some);
+        }
         let at = self.window.at();
         let head = self.window.fill(HEADER_LEN)?;
         if head.is_empty() {
@@ -157,9 +171,18 @@ impl<'s> Blocks<'s> {
             }
         };
         let resume = self.resume_at(at, &cause, header.as_ref());
-        self.find_header(resume)?;
+        self.damage(Damaged { at, cause, header, resume }).map(Some)
+    }
+
+    /// Returns damage, up to the next header.
+    fn damage(&mut self, damaged: Damaged) -> io::Result<Piece<'static>> {
+        if let Err(error) = self.find_header(damaged.resume) {
+            self.damaged = Some(damaged);
+            return Err(error);
+        }
+        let Damaged { at, cause, header, .. } = damaged;
         let events = header.as_ref().map_or(0, |header| header.events);
-        Ok(Some(Piece::Damage(Damage { range: at..self.window.at(), cause, events }, header)))
+        Ok(Piece::Damage(Damage { range: at..self.window.at(), cause, events }, header))
     }
 
     fn check_payload(&mut self, header: &Header) -> io::Result<Option<Cause>> {

@@ -105,6 +105,12 @@ impl Checker {
         self.is_unlimited = true;
     }
 
+    /// Tells the checker that the program's switches have no effect on which events come, as in a
+    /// stream with words of its own. Must be called before the first event.
+    pub fn ignore_switches(&mut self) {
+        self.switches.ignore_words();
+    }
+
     /// Returns true if a check needs the events of a type. The others change nothing.
     pub fn needs(registry: &Registry, event: usize) -> bool {
         match registry.name == own::NAME {
@@ -126,7 +132,8 @@ impl Checker {
         }
     }
 
-    /// Takes an event with memory of its own, and appends what it breaks.
+    /// Takes an event with memory of its own, and appends what it breaks. Such events say nothing of
+    /// switches and limits.
     pub fn take_owned(&mut self, event: &OwnedEvent, found: &mut Vec<Broken>) {
         self.events += 1;
         if event.registry().name == own::NAME {
@@ -177,7 +184,7 @@ impl Checker {
         let Step { session, at, event, acts } = step;
         let latest = self.latest.entry(session).or_insert(at.ns);
         *latest = at.ns.max(*latest);
-        self.switches.saw(session, event);
+        self.switches.saw(session, event, at.ns);
         for act in acts {
             self.act(session, at, act, found);
         }
@@ -274,6 +281,7 @@ impl Checker {
             offset: event.offset(),
             number: self.events.saturating_sub(1),
         };
+        self.switches.begin(event.session());
         Some(self.step_of((registry, event.index()), event.session().id, at, |index| event.value(index)))
     }
 
@@ -433,7 +441,7 @@ fn identity(session: u64, thread: u32, key: Option<Key>) -> (Scope, bool) {
     (Scope { session, thread, key: key.unwrap_or(Key::None) }, has_key)
 }
 
-/// Returns true if the event that explains a broken rule was switched off between two times.
+/// Returns true if the event that explains a broken rule was off at any time between two times.
 fn was_off(
     switches: &Switches,
     registries: &[OfRegistry],

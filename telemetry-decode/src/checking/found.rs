@@ -36,7 +36,7 @@ pub struct Broken {
     pub second: Option<Moment>,
     /// How the rule is broken.
     pub how: How,
-    /// True if an event that may explain it was switched off meanwhile.
+    /// True if an event that may explain it was off meanwhile, or is not compiled in.
     pub was_off: bool,
     /// True if such an event may have been left out by a limit of the registry.
     pub was_left_out: bool,

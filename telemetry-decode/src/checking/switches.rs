@@ -1,59 +1,133 @@
-//! The switches of events that a session changed, as its own events tell.
+//! Which events a session records: by the build of its program, by the words of its start, and by
+//! the switches that its own events tell.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use telemetry_schema::{Registry, control};
+use telemetry_schema::{Event, Registry, control};
 
+use crate::sessions::session::Session;
 use crate::values::value::Value;
 
-/// The most changes that are remembered, and the most events that limits left out. Beyond it, no
-/// event counts as switched off or left out.
+/// The most changes that are remembered, the most words of the start, and the most events that
+/// limits left out. Beyond it, no event counts as off or left out.
 const MAX_CHANGES: usize = 1_000;
+
+/// The facts of a session that are words of its start, as runtimes write them.
+const WORDS: [(&str, Mask); 2] = [("control", Mask::Output), ("record", Mask::Record)];
+
+/// The time of the words of the start: before all events.
+const START: i64 = i64::MIN;
 
 /// Registry and event as the caller numbers them, and a word.
 type EventAndWord = ((usize, usize), Box<str>);
 
-/// The changes of all sessions.
+/// The switches of all sessions.
 #[derive(Debug, Default)]
 pub(super) struct Switches {
-    /// By session, in the order of time.
-    changes: HashMap<u64, Vec<Change>>,
+    sessions: HashMap<u64, OfSession>,
+    /// The session whose facts were taken last.
+    latest: Option<u64>,
+    /// Words have no effect on which events come.
+    ignores_words: bool,
+    /// Number of words in changes.
     count: usize,
     /// When a limit first left out an event: by session, registry and event.
     left_out: HashMap<(u64, Box<str>, Box<str>), i64>,
-    /// Events that occurred: session, and registry and event as the caller numbers them.
-    seen: HashSet<(u64, (usize, usize))>,
+    /// When events first occurred: by session, and registry and event as the caller numbers them.
+    seen: HashMap<(u64, (usize, usize)), i64>,
     /// By event and word, if the word names the event. To find that out takes a while.
     names: RefCell<HashMap<EventAndWord, bool>>,
+}
+
+/// The switches of a session.
+#[derive(Debug, Default)]
+struct OfSession {
+    /// The facts of the session were taken.
+    is_begun: bool,
+    build: Build,
+    /// In the order of time.
+    changes: Vec<Change>,
+}
+
+/// Which events are compiled in.
+#[derive(Debug, Default)]
+enum Build {
+    /// All, or that is not known.
+    #[default]
+    Cool,
+    /// Those whose `always` is true.
+    Hot,
+    /// None.
+    Rash,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mask {
+    /// What is output.
+    Output,
+    /// What is recorded, whether or not it is output.
+    Record,
 }
 
 #[derive(Debug)]
 struct Change {
     ns: i64,
+    mask: Mask,
     word: Box<str>,
     is_on: bool,
 }
 
+/// The switches of an event from a time on.
+#[derive(Debug, Clone, Copy)]
+struct State {
+    ns: i64,
+    is_output: bool,
+    is_recorded: bool,
+    /// Any event of its kind is output. Sinks then get all recorded events of the kind.
+    is_kind_output: bool,
+}
+
 impl Switches {
+    /// Takes no words from now on: they have no effect on which events come.
+    pub(super) fn ignore_words(&mut self) {
+        self.ignores_words = true;
+    }
+
+    /// Takes the facts of a session, if it has not yet.
+    pub(super) fn begin(&mut self, session: &Session) {
+        if self.latest == Some(session.id) || !session.declared {
+            return;
+        }
+        self.latest = Some(session.id);
+        let of = self.sessions.entry(session.id).or_default();
+        if std::mem::replace(&mut of.is_begun, true) {
+            return;
+        }
+        of.build = Build::of(session.facts.text("variety"));
+        for (key, mask) in WORDS {
+            let words = session.facts.text(key).filter(|_| !self.ignores_words).unwrap_or_default();
+            if words.split_ascii_whitespace().count() < MAX_CHANGES {
+                of.change(START, mask, words, true);
+            }
+        }
+    }
+
     /// Takes the values of an event `ControlChange`.
     pub(super) fn note<'v>(&mut self, session: u64, ns: i64, value: impl Fn(&str) -> Option<Value<'v>>) {
         let named = |name| match value(name) {
             Some(Value::Named(value)) => value.name(),
             _ => None,
         };
-        let (Some("Output"), Some(action)) = (named("mask"), named("action")) else { return };
+        let (Some(mask), Some(action)) = (named("mask").and_then(Mask::of), named("action")) else { return };
         let Some(Value::String(words)) = value("words") else { return };
-        let changes = self.changes.entry(session).or_default();
-        for word in String::from_utf8_lossy(words.0).split_ascii_whitespace() {
-            if self.count == MAX_CHANGES {
-                return;
-            }
-            let (word, adds) = control::sign(word);
-            self.count += 1;
-            // A caller that sorts by time notes changes as they arrive.
-            let place = changes.partition_point(|change| change.ns <= ns);
-            changes.insert(place, Change { ns, word: word.into(), is_on: adds == (action == "Set") });
+        let words = String::from_utf8_lossy(words.0);
+        if self.ignores_words {
+            return;
+        }
+        self.count = self.count.saturating_add(words.split_ascii_whitespace().count());
+        if self.count < MAX_CHANGES {
+            self.sessions.entry(session).or_default().change(ns, mask, &words, action == "Set");
         }
     }
 
@@ -89,11 +163,13 @@ impl Switches {
     }
 
     /// Notes that an event occurred.
-    pub(super) fn saw(&mut self, session: u64, event: (usize, usize)) {
-        self.seen.insert((session, event));
+    pub(super) fn saw(&mut self, session: u64, event: (usize, usize), ns: i64) {
+        let first = self.seen.entry((session, event)).or_insert(ns);
+        *first = ns.min(*first);
     }
 
-    /// Returns true if an event was switched off at any time from one moment to another.
+    /// Returns true if an event was off at any time from one moment to another: its build does not
+    /// have it, or words did not name it.
     pub(super) fn was_off(
         &self,
         (session, event): (u64, (usize, usize)),
@@ -101,20 +177,127 @@ impl Switches {
         from_ns: i64,
         until_ns: i64,
     ) -> bool {
-        let Some(changes) = self.changes.get(&session).filter(|_| self.count < MAX_CHANGES) else {
-            return false;
-        };
-        let schema = &registry.events[event.1];
-        // An event that occurred was on, even if the change is no longer in the stream.
-        let mut is_on = self.seen.contains(&(session, event));
-        let mut names = self.names.borrow_mut();
-        let mut is_named = |word: &str| {
-            *names.entry((event, word.into())).or_insert_with(|| registry.is_named(word, schema))
-        };
-        let mut changes = changes.iter().filter(|change| is_named(&change.word)).peekable();
-        while let Some(change) = changes.next_if(|change| change.ns <= from_ns) {
-            is_on = change.is_on;
+        let Some(of) = self.sessions.get(&session) else { return false };
+        let has_occurred = self.seen.contains_key(&(session, event));
+        if !has_occurred && !of.build.has(&registry.events[event.1]) {
+            return true;
         }
-        !is_on || changes.any(|change| change.ns <= until_ns && !change.is_on)
+        if of.changes.is_empty() || self.count >= MAX_CHANGES {
+            return false;
+        }
+        let states = self.states(of, (session, event), registry);
+        // A stream that has the kind although it was never output has all that was recorded: it is
+        // a snapshot or a memory image.
+        let has_recorded = states.iter().all(|state| !state.is_kind_output)
+            && peers(event, registry).any(|peer| self.seen.contains_key(&(session, peer)));
+        let is_on =
+            |state: &State| state.is_output || state.is_recorded && (state.is_kind_output || has_recorded);
+        // The first state is that of the start.
+        let (before, later) = states.split_at(states.partition_point(|state| state.ns <= from_ns));
+        let was_on = before.last().is_some_and(is_on);
+        !was_on || later.iter().any(|state| state.ns <= until_ns && !is_on(state))
+    }
+
+    /// Returns the switches of an event, in the order of time.
+    fn states(
+        &self,
+        of: &OfSession,
+        (session, event): (u64, (usize, usize)),
+        registry: &Registry,
+    ) -> Vec<State> {
+        let mut names = self.names.borrow_mut();
+        let mut is_named = |word: &str, event: (usize, usize)| {
+            let named = || registry.is_named(word, &registry.events[event.1]);
+            *names.entry((event, word.into())).or_insert_with(named)
+        };
+        // An event that occurred before any change of it was on from the start. If another change
+        // switched it on, that one is no longer in the stream.
+        let first = of.changes.iter().find(|change| is_named(&change.word, event));
+        let was_on = self.seen.get(&(session, event)).is_some_and(|seen| match first {
+            None => true,
+            Some(change) => !change.is_on && *seen <= change.ns,
+        });
+        let start = State { ns: START, is_output: was_on, is_recorded: false, is_kind_output: was_on };
+        let mut states = vec![start];
+        // The other events of the kind matter only to one that is recorded without being output.
+        let is_recorded = of.changes.iter().any(|change| change.mask == Mask::Record);
+        let others = peers(event, registry).filter(|peer| is_recorded && *peer != event);
+        let mut others: Vec<_> = others.map(|peer| (peer, false)).collect();
+        let mut now = start;
+        for change in &of.changes {
+            let Change { ns, mask, word, is_on } = change;
+            if is_named(word, event) {
+                match mask {
+                    Mask::Output => now.is_output = *is_on,
+                    Mask::Record => now.is_recorded = *is_on,
+                }
+            }
+            if *mask == Mask::Output {
+                for (peer, is_output) in &mut others {
+                    if is_named(word, *peer) {
+                        *is_output = *is_on;
+                    }
+                }
+            }
+            now.ns = *ns;
+            now.is_kind_output = now.is_output || others.iter().any(|(_, is_output)| *is_output);
+            // The words of one change have an effect together.
+            match states.last_mut().filter(|last| last.ns == *ns) {
+                Some(last) => *last = now,
+                None => states.push(now),
+            }
+        }
+        states
+    }
+}
+
+/// Returns the events of the kind of an event.
+fn peers(event: (usize, usize), registry: &Registry) -> impl Iterator<Item = (usize, usize)> {
+    let kind = registry.events[event.1].kind;
+    let events = registry.events.iter().enumerate().filter(move |(_, other)| other.kind == kind);
+    events.map(move |(index, _)| (event.0, index))
+}
+
+impl OfSession {
+    /// Adds words that are set at a time, or reset.
+    fn change(&mut self, ns: i64, mask: Mask, words: &str, sets: bool) {
+        // A caller that sorts by time notes changes as they arrive.
+        let mut place = self.changes.partition_point(|change| change.ns <= ns);
+        for word in words.split_ascii_whitespace() {
+            let (word, adds) = control::sign(word);
+            self.changes.insert(place, Change { ns, mask, word: word.into(), is_on: adds == sets });
+            place += 1;
+        }
+    }
+}
+
+impl Mask {
+    /// Returns the mask of a name in `ControlChange`.
+    fn of(name: &str) -> Option<Mask> {
+        match name {
+            "Output" => Some(Mask::Output),
+            "Record" => Some(Mask::Record),
+            _ => None,
+        }
+    }
+}
+
+impl Build {
+    /// Returns the build of a variety.
+    fn of(variety: Option<&str>) -> Build {
+        match variety {
+            Some("hot") => Build::Hot,
+            Some("rash") => Build::Rash,
+            _ => Build::Cool,
+        }
+    }
+
+    /// Returns true if an event is compiled in.
+    fn has(&self, event: &Event) -> bool {
+        match self {
+            Build::Cool => true,
+            Build::Hot => event.always,
+            Build::Rash => false,
+        }
     }
 }

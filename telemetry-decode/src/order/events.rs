@@ -103,7 +103,8 @@ impl<'s> Events<'s> {
     /// # Errors
     /// Those of the input. Problems of the stream itself are in [`Events::completeness`]. In one
     /// pass over a pipe, [`Error::Filter`](crate::Error::Filter) if a condition is on values that
-    /// all registries so far hide. Then each later block of events is refused, too.
+    /// all registries so far hide. Then each later block of events is refused, too. If a read of
+    /// the pipe failed, the next call goes on after it, as if a read that timed out had waited.
     #[allow(clippy::should_implement_trait)]
     #[inline(always)]
     pub fn next(&mut self) -> Result<Option<Event<'_>>> {

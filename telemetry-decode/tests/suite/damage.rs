@@ -1,11 +1,12 @@
 //! Damaged streams: damage costs only the blocks that it is in, and every byte is counted.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::Range;
 
 use proptest::prelude::*;
-use telemetry_decode::Completeness;
 use telemetry_decode::completeness::Cause;
+use telemetry_decode::{Completeness, Error, Order, Reader};
 use telemetry_format::{BlockType, HeaderError};
 use telemetry_schema::Registry;
 
@@ -193,4 +194,48 @@ fn causes() {
     let cut = read(Way::PipeInStream, &made.stream[..blocks[1].end - 5]).1;
     let expected = (blocks[1].end - blocks[1].start) as u64;
     assert_eq!(cut.damage[0].cause, Cause::Truncated { found: expected - 5, expected });
+}
+
+/// An input of which every other read fails, and the others return a few bytes.
+struct Pausing<'a> {
+    rest: &'a [u8],
+    pauses: bool,
+}
+
+impl io::Read for Pausing<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.pauses = !self.pauses;
+        if self.pauses {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let most = to.len().min(7);
+        io::Read::read(&mut self.rest, &mut to[..most])
+    }
+}
+
+/// A read that timed out may be repeated. Events and verdict are the same, also amid damage.
+#[test]
+fn reading_goes_on_after_an_error() {
+    let whole = small(1).stream;
+    let read = |reader: Reader<'static>| {
+        let mut events = reader.order(Order::Stream).events().unwrap();
+        let (mut found, mut failed) = (Vec::new(), 0);
+        loop {
+            match events.next_batch() {
+                Ok(Some(batch)) => found.extend(batch.iter().map(|event| (event.ticks(), event.offset()))),
+                Ok(None) => break,
+                Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => failed += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        (found, format!("{:?}", events.completeness()), failed)
+    };
+    for stream in [whole.clone(), [&b"no block"[..], &whole[..whole.len() / 2], b"TelEm", &whole].concat()] {
+        let stream: &'static [u8] = stream.leak();
+        let (expected, verdict, failed) = read(Reader::from_reader(stream));
+        assert!(!expected.is_empty() && failed == 0);
+        let (found, same, failed) = read(Reader::from_reader(Pausing { rest: stream, pauses: false }));
+        assert_eq!((found, same), (expected, verdict));
+        assert!(failed > stream.len() / 7, "{failed} failed");
+    }
 }

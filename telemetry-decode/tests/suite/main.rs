@@ -25,6 +25,7 @@ mod seeds;
 mod send;
 mod shards;
 mod shown;
+mod switched;
 mod texts;
 mod typed;
 mod writing;

@@ -5,6 +5,7 @@
 //! record words name it. If one event of a kind is output, so are all recorded events of the kind.
 //! A registry that comes into use later gets all words so far.
 
+use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
@@ -126,6 +127,30 @@ pub(crate) fn begin(output: Option<&str>, record: Option<&str>) {
         if !fits.unwrap_or_else(|| words.change(configured.unwrap_or_default(), true)) {
             too_many();
         }
+    }
+}
+
+/// Calls a function with the words of the output, and with those of the flight recorder if they are
+/// others: those of [`begin`], or those of the parent in a forked child. Does not allocate.
+pub(crate) fn with_words(f: impl FnOnce(&dyn fmt::Display, &dyn fmt::Display)) {
+    let none = &"";
+    let Ok(control) = CONTROL.try_lock() else {
+        // Another thread has the lock. That is impossible at the start.
+        return f(none, none);
+    };
+    let is_same = control.record.iter().eq(control.output.iter());
+    let record: &dyn fmt::Display = if is_same { none } else { &control.record };
+    f(&Output(&control), record);
+}
+
+/// Displays all words of the output, also those for a time.
+struct Output<'c>(&'c Control);
+
+impl fmt::Display for Output<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Control { output, timed, .. } = self.0;
+        write!(f, "{output}")?;
+        timed.lists().try_for_each(|words| write!(f, " {words}"))
     }
 }
 

@@ -7,6 +7,8 @@
 //! - `registry:word` applies to that registry only, and `*:word` is the same as `word`.
 //! - A leading `-` takes away what the word names.
 
+use core::fmt;
+
 use telemetry_format::control::{ALL, Named, bitmap, of_registry, sign};
 use telemetry_format::own::USAGE_KIND;
 
@@ -47,32 +49,9 @@ impl Words {
         })
     }
 
-    /// Returns the words in a form that [`Words::change`] accepts, without those that have no
-    /// effect.
+    /// Returns the words as they are displayed.
     pub(crate) fn to_text(&self) -> String {
-        let mut text = String::new();
-        let mut any = false;
-        for (word, adds) in self.iter() {
-            any |= adds;
-            // The runtime's own events are on even if no word names them.
-            if !any && !is_of_own(word.as_bytes()) {
-                continue;
-            }
-            if !text.is_empty() {
-                text.push(' ');
-            }
-            let has_sign = word.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-            text += match adds {
-                true if !word.is_empty() && sign(word) == (word, true) => "",
-                // Without `*:` the word would be read as another one, or as none.
-                true => "*:",
-                // Without `*:` the sign would belong to the number.
-                false if has_sign || word.starts_with("*:") => "-*:",
-                false => "-",
-            };
-            text += word;
-        }
-        text
+        self.to_string()
     }
 
     /// Returns every word, and whether it adds.
@@ -140,6 +119,32 @@ impl Words {
         room[word.len() + 1] = b' ';
         self.len += room.len();
         true
+    }
+}
+
+/// Displays the words in a form that [`Words::change`] accepts, without those that have no effect.
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mut any, mut before) = (false, "");
+        for (word, adds) in self.iter() {
+            any |= adds;
+            // The runtime's own events are on even if no word names them.
+            if !any && !is_of_own(word.as_bytes()) {
+                continue;
+            }
+            let has_sign = word.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+            let sign = match adds {
+                true if !word.is_empty() && sign(word) == (word, true) => "",
+                // Without `*:` the word would be read as another one, or as none.
+                true => "*:",
+                // Without `*:` the sign would belong to the number.
+                false if has_sign || word.starts_with("*:") => "-*:",
+                false => "-",
+            };
+            write!(f, "{before}{sign}{word}")?;
+            before = " ";
+        }
+        Ok(())
     }
 }
 

@@ -79,7 +79,7 @@ pub(crate) fn session(out: &mut impl Write, ticks_per_second: Option<u64>) -> fm
 fn say_now(out: &mut impl Write) -> fmt::Result {
     let mut bytes = [0; 1024];
     let mut text = Region::new(&mut bytes);
-    of_start(&mut text, None);
+    of_start(&mut text, None, &[]);
     write!(out, "{}", Shown(text.as_bytes()))
 }
 
@@ -92,7 +92,11 @@ fn kept() -> Option<&'static [u8]> {
 
 /// Writes the facts that are known at the start: those that are always written, and those on
 /// request. Leaves out a line that does not fit. Does not allocate.
-pub(crate) fn of_start(out: &mut Region<'_>, configured: Option<&str>) {
+pub(crate) fn of_start(
+    out: &mut Region<'_>,
+    configured: Option<&str>,
+    switches: &[(&str, &dyn fmt::Display)],
+) {
     let mut line = |key: &str, value: &dyn fmt::Display| {
         out.whole(0, |out| writeln!(out, "{key} = {value}"));
     };
@@ -115,6 +119,7 @@ pub(crate) fn of_start(out: &mut Region<'_>, configured: Option<&str>) {
     if HAS_BACK_CHANNEL.load(Ordering::Relaxed) {
         line("back_channel", &true);
     }
+    switches.iter().for_each(|(key, words)| of_words(out, key, words));
     of_clocks(out);
     of_machine(out, executable.as_bytes());
     on_request(out, configured);
@@ -154,6 +159,33 @@ fn of_machine(out: &mut Region<'_>, executable: &[u8]) {
         let _ = id.push(&[digit(byte >> 4), digit(byte & 15)]);
     }
     say("build_id", id.as_bytes());
+}
+
+/// Writes the words that switch events at the start, if there are any. By them, readers know which
+/// events are off.
+fn of_words(out: &mut Region<'_>, key: &str, words: &dyn fmt::Display) {
+    out.whole(0, |out| {
+        write!(out, "{key} = \"")?;
+        let before = out.as_bytes().len();
+        write!(InString(out), "{words}")?;
+        if out.as_bytes()[before..].trim_ascii().is_empty() {
+            return Err(fmt::Error);
+        }
+        out.write_str("\"\n")
+    });
+}
+
+/// Writes text inside of a TOML basic string.
+struct InString<'o, 'm>(&'o mut Region<'m>);
+
+impl Write for InString<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|c| match c {
+            '"' | '\\' => write!(self.0, "\\{c}"),
+            c if c.is_control() => write!(self.0, "\\u{:04x}", c as u32),
+            c => self.0.write_char(c),
+        })
+    }
 }
 
 /// Writes facts that may be secret. Each of them is written only if the configuration names it.

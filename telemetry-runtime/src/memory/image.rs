@@ -2,6 +2,8 @@
 //! Without them, a post-mortem cannot read the blocks in the pool.
 #![allow(unsafe_code)]
 
+use core::fmt::Display;
+
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
 
 use crate::memory::facts;
@@ -10,15 +12,15 @@ use crate::model::registry_def::RegistryDef;
 use crate::run::state;
 use crate::sys::text::Region;
 
-/// Writes the session's block beside the pool. Without memory for it, streams contain fewer facts.
-/// Does not allocate.
-pub(crate) fn keep_session(wanted: Option<&str>) {
+/// Writes the session's block beside the pool, with the words of the output and of the flight
+/// recorder. Without memory for it, streams contain fewer facts. Does not allocate.
+pub(crate) fn keep_session(wanted: Option<&str>, output: &dyn Display, record: &dyn Display) {
     let Some(at) = room(HEADER_LEN + facts::MAX_START_LEN) else { return };
     // SAFETY: the memory is new, belongs to this function, and has room for both. It is never
     // freed.
     let memory = unsafe { core::slice::from_raw_parts_mut(at.add(HEADER_LEN), facts::MAX_START_LEN) };
     let mut text = Region::new(memory);
-    facts::of_start(&mut text, wanted);
+    facts::of_start(&mut text, wanted, &[("control", output), ("record", record)]);
     let len = text.as_bytes().len();
     give_back(facts::MAX_START_LEN - len);
     let (text, _) = memory.split_at(len);

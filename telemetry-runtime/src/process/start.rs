@@ -190,12 +190,15 @@ fn start() -> bool {
     if let Some(ring) = mapping::ring() {
         socket::leave_link(ring);
     }
-    image::keep_session(config.as_ref().and_then(|config| config.facts.as_deref()));
     let words = config.as_ref();
     control::begin(
         words.and_then(|config| config.control.as_deref()),
         words.and_then(|config| config.record.as_deref()),
     );
+    // After the words are known: streams state them.
+    control::with_words(|output, record| {
+        image::keep_session(words.and_then(|config| config.facts.as_deref()), output, record);
+    });
     // A forked child has the handlers already.
     if !STARTED_BEFORE.swap(true, Ordering::Relaxed) {
         sys::at_process_exit(at_exit);

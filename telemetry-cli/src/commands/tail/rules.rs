@@ -1,13 +1,12 @@
 //! `telemetry tail --rules`: checks the rules of a running process.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_decode::rules::{Broken, Checker, Step};
-use telemetry_decode::{EventBatch, Events, KnownRegistry, Order, Reader, Session};
+use telemetry_decode::{Error, EventBatch, Events, KnownRegistry, Order, Reader, Session};
 use telemetry_report::spans::Gaps;
 use telemetry_schema::{Preset, Registry};
 
@@ -23,8 +22,8 @@ pub(super) const MAX_OPEN: usize = 100_000;
 /// The most events that wait for earlier ones of other lanes.
 pub(super) const MAX_WAITING: usize = 200_000;
 
-/// The time between two looks at what is overdue.
-const TICK: Duration = Duration::from_millis(100);
+/// The time between two looks at what is overdue, and the longest that a read may wait.
+pub(super) const TICK: Duration = Duration::from_millis(100);
 
 /// Copies of what is known take at most this part of the time.
 const COPY_SHARE: u32 = 20;
@@ -60,6 +59,9 @@ struct State {
     /// When the latest events came.
     arrived: Instant,
     found: Vec<Broken>,
+    /// The number of the first findings that the copy of the gaps is not older than. So these can
+    /// be decided.
+    decidable: usize,
     /// More events came than can wait, so some were not taken in the order of time.
     is_unordered: bool,
     sessions: Vec<Session>,
@@ -85,6 +87,8 @@ impl<'a> Live<'a> {
     /// Checks the rules all of whose events the words name.
     pub(super) fn new(inputs: &'a Inputs, latency: Duration, words: &str, form: Form) -> Live<'a> {
         let mut checker = Checker::new(MAX_OPEN);
+        // The process sends what the words name, however it is switched.
+        checker.ignore_switches();
         let words = Preset::new("", words);
         checker.check_only(move |registry: &Registry, event| registry.has(&words, &registry.events[event]));
         let state = State {
@@ -95,6 +99,7 @@ impl<'a> Live<'a> {
             latest_ns: None,
             arrived: Instant::now(),
             found: Vec::new(),
+            decidable: 0,
             is_unordered: false,
             sessions: Vec::new(),
             registries: Vec::new(),
@@ -141,20 +146,27 @@ impl<'a> Live<'a> {
     }
 
     fn read(&self, input: impl Read + Send) -> Result<Seen, Failure> {
+        let input = Paced { input, since: Instant::now() };
         let reader = self.inputs.with_registries(Reader::from_reader(input)).order(Order::Stream);
         let mut events = reader.events().map_err(cannot_read)?;
-        let (mut copied, mut took) = (Instant::now(), Duration::ZERO);
-        while let Some(batch) = events.next_batch().map_err(cannot_read)? {
-            let mut state = self.state();
+        let (mut copied, mut took, mut bytes) = (Instant::now(), Duration::ZERO, 0);
+        loop {
+            match events.next_batch() {
+                Ok(Some(batch)) => self.state().take(&batch),
+                Ok(None) => break,
+                Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(cannot_read(error)),
+            }
+            let state = self.state();
             if state.is_over {
                 break;
             }
-            state.take(&batch);
+            let is_needed = state.found.len() > state.decidable || events.bytes_done() != bytes;
             drop(state);
-            if copied.elapsed() >= took * COPY_SHARE {
+            if is_needed && copied.elapsed() >= took * COPY_SHARE {
                 copied = Instant::now();
                 self.copy(&events);
-                took = copied.elapsed();
+                (took, bytes) = (copied.elapsed(), events.bytes_done());
             }
         }
         self.copy(&events);
@@ -162,7 +174,8 @@ impl<'a> Live<'a> {
         Ok(Seen { completeness: events.completeness(), sessions, is_stopped: false })
     }
 
-    /// Copies what is known of the stream for the thread that writes.
+    /// Copies what is known of the stream for the thread that writes. The gaps before all events
+    /// that were taken are known, so what was found so far can be decided.
     fn copy(&self, events: &Events<'_>) {
         let (sessions, gaps) = (events.sessions().to_vec(), Gaps::new(&events.gaps()));
         let mut state = self.state();
@@ -170,6 +183,7 @@ impl<'a> Live<'a> {
             state.registries = events.registries().to_vec();
         }
         (state.sessions, state.gaps) = (sessions, gaps);
+        state.decidable = state.found.len();
     }
 
     /// Writes what is found until the input ends or enough is written.
@@ -195,12 +209,15 @@ impl<'a> Live<'a> {
         let ended: BTreeSet<u64> =
             sessions.iter().filter(|session| session.ended).map(|session| session.id).collect();
         checker.finish(|id| ended.contains(&id), found);
+        // The other thread has copied what is known at the end.
+        state.decidable = state.found.len();
         self.tell(&mut state, output, told)
     }
 
-    /// Writes what was found, and shows it.
+    /// Writes what was found and can be decided, and shows it.
     fn tell(&self, state: &mut State, output: &mut Output, told: &mut Told) -> Ended {
-        let found = std::mem::take(&mut state.found);
+        let number = std::mem::take(&mut state.decidable);
+        let found: Vec<Broken> = state.found.drain(..number).collect();
         if found.is_empty() {
             return Ok(());
         }
@@ -220,17 +237,32 @@ impl<'a> Live<'a> {
     }
 }
 
+/// An input whose reader is to look at other things now and then, also if blocks without events
+/// come all the time.
+struct Paced<R> {
+    input: R,
+    /// When the reader last did.
+    since: Instant,
+}
+
+impl<R: Read> Read for Paced<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if self.since.elapsed() >= TICK {
+            self.since = Instant::now();
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        self.input.read(to)
+    }
+}
+
 impl State {
     /// Takes events in the order of the stream.
     fn take(&mut self, batch: &EventBatch<'_>) {
         let State { checker, waiting, steps, .. } = self;
-        // The events that are followed do not depend on switches.
-        if batch.known_registry().registry.name != RUNTIME_REGISTRY {
-            checker.steps(batch, |step| {
-                *steps += 1;
-                waiting.insert((step.at().ns, *steps), step);
-            });
-        }
+        checker.steps(batch, |step| {
+            *steps += 1;
+            waiting.insert((step.at().ns, *steps), step);
+        });
         let session = batch.session();
         self.ids.insert(session.id);
         let latest = batch.rows().map(|row| row.ticks).max();

@@ -5,6 +5,7 @@ mod doctor;
 mod hostile;
 pub(crate) mod programs;
 mod rings;
+mod rules;
 mod sensitive;
 mod talk;
 
