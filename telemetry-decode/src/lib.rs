@@ -82,6 +82,9 @@ pub mod blocks {
     pub use telemetry_format::Header;
 
     pub use crate::bytes::blocks::{Block, Blocks, Piece};
+    /// For the command. Not public API.
+    #[doc(hidden)]
+    pub use crate::bytes::compression::unpacked;
     pub use crate::order::block::IndexedBlock;
     pub use crate::order::index::{Index, IndexedLane};
 }

@@ -332,6 +332,38 @@ fn withheld_in(blocks_there: &str, are_parts: bool) -> Vec<u8> {
     left
 }
 
+/// Returns a stream of one session as a sink writes it that does not get the events of some blocks.
+/// Each of these becomes a block without events, which counts them as excluded. Later blocks of the
+/// lane count them, too, and sync blocks do not.
+pub fn exclude(stream: &[u8], is_excluded: impl Fn(&Header) -> bool) -> Vec<u8> {
+    let (mut left, mut sums, mut all) = (Vec::new(), BTreeMap::<_, u64>::new(), 0);
+    for block in blocks(stream) {
+        let mut block = stream[block].to_vec();
+        let Header { block_type, session, thread, registry, kind, events, header_len, .. } = header(&block);
+        if block_type == BlockType::Events {
+            let is_excluded = is_excluded(&header(&block));
+            let sum = sums.entry((session, thread, registry, kind)).or_default();
+            if is_excluded {
+                block.truncate(header_len.into());
+                *sum += u64::from(events);
+                all += u64::from(events);
+            }
+            edit(&mut block, |header| {
+                header.excluded += *sum;
+                if is_excluded {
+                    (header.before, header.events) = (header.before + u64::from(events), 0);
+                    (header.payload_len, header.unpacked_len) = (0, 0);
+                    header.base_ticks = header.end_ticks;
+                }
+            });
+        } else if block_type == BlockType::Sync {
+            edit(&mut block, |header| header.before = header.before.saturating_sub(all));
+        }
+        left.extend(block);
+    }
+    left
+}
+
 /// Makes two streams of one session with two lanes. The first stream lacks events 80 to 90 of its
 /// first lane, which were excluded, and the second has only these. At the end of each lane, `lost`
 /// events are missing.

@@ -6,6 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use memchr::memmem::Finder;
+use telemetry_decode::blocks::unpacked;
 use telemetry_format::{BlockType, HEADER_LEN, Header, MAGIC, MAX_PAYLOAD};
 use telemetry_schema::{ProgramHead, Registry, parse_embedded};
 
@@ -179,11 +180,11 @@ fn behind_head(file: &mut (impl Read + Seek), at: u64) -> std::io::Result<Option
 /// Returns the registry of the block at an offset, if it is one of a registry.
 fn in_block(file: &mut (impl Read + Seek), at: u64) -> std::io::Result<Option<Registry>> {
     let Ok(header) = Header::decode(&part(file, at, HEADER_LEN)?, crc32c::crc32c) else { return Ok(None) };
-    if header.block_type != BlockType::Registry || header.codec != telemetry_format::codec::NONE {
+    if header.block_type != BlockType::Registry {
         return Ok(None);
     }
-    let text = part(file, at + u64::from(header.header_len), header.payload_len as usize)?;
-    Ok(registry_of(&text, header.registry))
+    let payload = part(file, at + u64::from(header.header_len), header.payload_len as usize)?;
+    Ok(unpacked(&header, &payload).and_then(|text| registry_of(&text, header.registry)))
 }
 
 fn registry_of(text: &[u8], fingerprint: u64) -> Option<Registry> {

@@ -1,8 +1,11 @@
 //! `telemetry registry`: the registries in programs and memory images.
 
+use std::ops::Range;
 use std::process::Command;
 
 use serde_json::Value as Json;
+use telemetry_format::{BlockType, codec};
+use telemetry_testing::made::{blocks, edit, header};
 
 use crate::gc_events;
 use crate::run::Folder;
@@ -259,20 +262,22 @@ fn a_registry_is_printed() {
     folder.check("registry", &["registry gc.tel", "registry --events gc.tel", "registry --json gc.tel"]);
 }
 
+#[track_caller]
+fn nothing(name: &str, content: &[u8]) {
+    let folder = Folder::new().with(name, content);
+    let run = folder.run(&format!("registry {name}"));
+    assert_eq!(run.code, Some(1), "{name}: {}", run.stderr);
+    assert!(
+        run.stderr.starts_with(&format!("error: `{name}` contains no registry; help: ")),
+        "{}",
+        run.stderr
+    );
+}
+
 #[test]
 fn images_and_damaged_files_are_searched() {
     let folder = Folder::new().with("app.ring", image(&gc(), 3)).with("gc.tel", gc());
     assert_eq!(registries(&folder, "app.ring"), registries(&folder, "gc.tel"));
-    let nothing = |name: &str, content: &[u8]| {
-        let folder = Folder::new().with(name, content);
-        let run = folder.run(&format!("registry {name}"));
-        assert_eq!(run.code, Some(1), "{name}: {}", run.stderr);
-        assert!(
-            run.stderr.starts_with(&format!("error: `{name}` contains no registry; help: ")),
-            "{}",
-            run.stderr
-        );
-    };
     nothing("empty", b"");
     nothing("text", b"telemetry-registry of all sorts\n");
     // A head without a registry, with more than there is, and with another one.
@@ -289,6 +294,22 @@ fn images_and_damaged_files_are_searched() {
     let run = folder.run("registry missing");
     assert_eq!(run.code, Some(2));
     assert!(run.stderr.starts_with("error: cannot read `missing`: "), "{}", run.stderr);
+}
+
+/// Registries of streams that the command writes are compressed.
+#[test]
+fn compressed_registries_are_found() {
+    let folder = Folder::new().with("gc.tel", gc());
+    let run = folder.run("convert --to telemetry -o packed.tel gc.tel");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let mut packed = std::fs::read(folder.path("packed.tel")).expect("a stream");
+    let is_registry = |block: &Range<usize>| header(&packed[block.clone()]).block_type == BlockType::Registry;
+    let block = blocks(&packed).into_iter().find(is_registry).expect("a registry");
+    assert_eq!(header(&packed[block.clone()]).codec, codec::DEFLATE);
+    assert_eq!(registries(&folder, "packed.tel"), registries(&folder, "gc.tel"));
+    // What cannot be decompressed is no registry.
+    edit(&mut packed[block], |header| header.unpacked_len += 1);
+    nothing("packed.tel", &packed);
 }
 
 /// A head that begins at the end of one part of the file, at each place.

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{EnumValue, Facts, RawStr, Value};
 use telemetry_format::{Loss, own};
-use telemetry_testing::reference;
+use telemetry_testing::{made, reference};
 
 use crate::run::Folder;
 use crate::streams::{START, begun, blocks, events_blocks, facts_of_thread, gc, runtime_registry};
@@ -383,6 +383,16 @@ fn a_loss_in_between_makes_a_span_uncertain() {
         ];
         check(&run.finish(), "", &expected);
     }
+}
+
+/// A sink may not get the events of a kind on a thread.
+#[test]
+fn excluded_events_make_spans_uncertain() {
+    let mut run = Run::new();
+    run.job(1, 10, true, 0x10).job(2, 50, false, 0x10).job(1, 60, true, 0x20).job(2, 90, false, 0x20);
+    let stream = run.job(3, 30, true, 0x10).finish();
+    let expected = [("Job", "/duration_ns/count", Json::from(2)), ("Job", "/uncertain", Json::from(1))];
+    check(&made::exclude(&stream, |header| header.thread == 3), "", &expected);
 }
 
 /// If any block is damaged or missing, spans across the gap are uncertain, and no end is paired

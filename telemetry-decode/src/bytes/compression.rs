@@ -35,6 +35,12 @@ pub(crate) fn unpack<'p>(header: &Header, payload: &'p [u8]) -> Result<(Header, 
     Ok((header, Cow::Owned(unpacked)))
 }
 
+/// Returns the payload of a block as it was before compression; `None` if it cannot be decompressed.
+/// Takes no more memory than the payload can decompress to, and never more than [`MAX_PAYLOAD`].
+pub fn unpacked<'p>(header: &Header, payload: &'p [u8]) -> Option<Cow<'p, [u8]>> {
+    unpack(header, payload).ok().map(|(_, payload)| payload)
+}
+
 /// Compresses a payload. Returns `None` if it would not become shorter.
 pub(crate) fn pack(payload: &[u8]) -> Option<Vec<u8>> {
     let mut packed = Vec::with_capacity(payload.len());
@@ -42,4 +48,27 @@ pub(crate) fn pack(payload: &[u8]) -> Option<Vec<u8>> {
     // The buffer has only the payload's own length, so a longer result does not finish.
     let status = state.compress_vec(payload, &mut packed, FlushCompress::Finish);
     (matches!(status, Ok(Status::StreamEnd)) && packed.len() < payload.len()).then_some(packed)
+}
+
+#[cfg(test)]
+mod tests {
+    use telemetry_format::BlockType;
+
+    use super::*;
+
+    #[test]
+    fn what_was_packed_is_unpacked() {
+        let text = [b'x'; 100];
+        let packed = pack(&text).unwrap();
+        let header =
+            |codec, unpacked_len| Header { codec, unpacked_len, ..Header::new(BlockType::Registry, 1) };
+        let check = |header: &Header, payload: &[u8], expected: Option<&[u8]>| {
+            assert_eq!(unpacked(header, payload).as_deref(), expected, "{header:?}");
+        };
+        check(&header(codec::NONE, 0), &text, Some(&text[..]));
+        check(&header(codec::DEFLATE, 100), &packed, Some(&text[..]));
+        check(&header(codec::DEFLATE, 99), &packed, None);
+        check(&header(codec::DEFLATE, 100), &packed[..packed.len() - 1], None);
+        check(&header(9, 100), &packed, None);
+    }
 }

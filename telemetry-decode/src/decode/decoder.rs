@@ -438,3 +438,22 @@ impl Decoder {
         Ok((registry as u32, time))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sessions::marks;
+
+    /// If no more gaps can be listed, blocks behind further ones are skipped.
+    #[test]
+    fn gaps_have_a_limit() {
+        let mut decoder = Decoder::new(StreamState::new(false, marks::none), Filter::default());
+        let header = |before| Header { before, events: 2, ..Header::new(BlockType::Events, 1) };
+        let lane = decoder.lane(&header(0));
+        decoder.note(lane, &header(0));
+        decoder.entries = MAX_ENTRIES;
+        let admitted = [0, 2, 4, 2].map(|before| decoder.admits(0, &header(before)));
+        assert_eq!(admitted, [true, true, false, true]);
+        assert_eq!((decoder.report.blocks, decoder.lanes[0].recorded.0), (1, 6));
+    }
+}

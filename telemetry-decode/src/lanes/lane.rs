@@ -251,12 +251,22 @@ impl Lane {
         let not_there = self.noted.gaps().map(move |(_, before, behind)| {
             between(before.map_or(start_ticks, |run| run.end_ticks), behind.behind_ticks)
         });
-        let steps = self.losses.steps().filter(|step| step.change.lost.events() > 0);
-        let lost = steps.map(move |step| (step.from.unwrap_or(start_ticks), step.until));
+        // A sink states its excluded events in blocks without events, also behind all others. Those
+        // before or between runs are in `not_there`.
+        let last = self.noted.last();
+        let (end, end_ticks) = last.map_or((0, start_ticks), |(end, run)| (end, run.end_ticks));
+        let is_gap = move |step: &Step| step.change.lost.events() > 0 || step.before > end;
+        let steps = self.losses.steps().filter(is_gap);
+        let stated = steps.map(move |step| between(step.from.unwrap_or(start_ticks), step.until));
         // Another part may have them.
         let withheld = self.withheld().filter(|(events, ..)| self.noted.first_gap(events.clone()).is_some());
-        let withheld = withheld.map(|(_, base_ticks, end_ticks)| (base_ticks, end_ticks));
-        not_there.chain(lost).chain(self.unread.intervals()).chain(withheld)
+        let withheld = withheld.map(|(_, base_ticks, until_ticks)| (base_ticks, until_ticks));
+        // Nothing may tell why the last events are missing.
+        let told = self.losses.steps().map(|step| step.before);
+        let told = told.chain(self.withheld().map(|(events, ..)| events.end)).fold(end, u64::max);
+        let (recorded, until_ticks) = self.recorded;
+        let rest = (recorded > told).then(|| between(end_ticks, until_ticks));
+        not_there.chain(stated).chain(rest).chain(self.unread.intervals()).chain(withheld)
     }
 
     /// Returns the gaps with missing or lost events, ordered by time.
@@ -342,4 +352,69 @@ impl Lane {
 /// Puts two clock readings in order. Parts written while others were read may disagree a little.
 fn between(from_ticks: u64, until_ticks: u64) -> (u64, u64) {
     (from_ticks, until_ticks.max(from_ticks))
+}
+
+#[cfg(test)]
+mod tests {
+    use telemetry_format::{BlockType, flags};
+
+    use super::*;
+
+    /// Makes the header of a part, which states the excluded events and those that the sink lost.
+    fn part(before: u64, events: u32, (excluded, sink): (u64, u64)) -> Header {
+        let lost = Loss { sink, ..Loss::default() };
+        Header { before, events, excluded, lost, ..Header::new(BlockType::Events, 1) }
+    }
+
+    fn withheld(before: u64, events: u32) -> Header {
+        Header { flags: flags::WITHHELD, ..part(before, events, (0, 0)) }
+    }
+
+    fn lane(parts: &[Header]) -> Lane {
+        let mut lane = Lane::new(LaneKey { session: 0, thread: 1, registry: 1, kind: 0 });
+        parts.iter().for_each(|part| lane.note(part, true));
+        lane
+    }
+
+    #[test]
+    fn entries_are_those_on_the_heap() {
+        let parts = [part(0, 2, (0, 0)), part(4, 2, (0, 0)), part(8, 2, (0, 1))];
+        let mut lane = lane(&parts);
+        assert_eq!(lane.entries(), 3);
+        [withheld(12, 2), withheld(16, 2)].iter().for_each(|part| lane.note(part, true));
+        assert_eq!(lane.entries(), 5);
+        for part in &parts[..2] {
+            let event_range = EventRange::from(part);
+            lane.mark_unreadable(event_range.range(), &event_range, true);
+        }
+        assert_eq!(lane.entries(), 6);
+    }
+
+    #[test]
+    fn gaps_of_withheld_events_are_apart_from_others() {
+        let mut lane = lane(&[part(0, 2, (0, 0))]);
+        let is_new = |lane: &Lane, all: [Header; 4]| all.map(|part| lane.has_new_gap(&part));
+        let parts = [part(0, 2, (0, 0)), part(2, 2, (0, 0)), part(4, 2, (0, 0)), withheld(2, 2)];
+        assert_eq!(is_new(&lane, parts), [false, false, true, true]);
+        lane.note(&withheld(2, 2), true);
+        let parts = [withheld(2, 2), withheld(4, 2), withheld(6, 2), part(4, 2, (0, 0))];
+        assert_eq!(is_new(&lane, parts), [false, false, true, true]);
+    }
+
+    /// The excluded events of each gap, by its end.
+    #[test]
+    fn excluded_events_are_in_the_gaps_that_others_do_not_explain() {
+        let check = |parts: &[Header], expected: &[(u64, u64)]| {
+            let lane = lane(parts);
+            assert_eq!(lane.excluded(&lane.noted), expected);
+        };
+        // The sink lost all of them, or some.
+        check(&[part(0, 2, (0, 0)), part(4, 2, (0, 2))], &[]);
+        check(&[part(0, 2, (0, 0)), part(6, 2, (5, 3))], &[(6, 1)]);
+        // The latest gaps have most. The block between them states less than the one before.
+        check(&[part(0, 2, (1, 0)), part(6, 2, (0, 0)), part(12, 2, (7, 0))], &[(12, 4), (6, 2)]);
+        // An earlier gap explains the loss of the third block, but not the one of the last.
+        let late = [part(0, 6, (0, 0)), part(9, 1, (0, 0)), part(12, 2, (2, 3)), part(16, 2, (4, 5))];
+        check(&late, &[(12, 2), (16, 0)]);
+    }
 }

@@ -171,4 +171,14 @@ mod tests {
         assert_eq!(later.join(&later).stated, Some(80));
         assert_eq!(later.join(&whole).stated, Some(90));
     }
+
+    /// The last block with the same sums has an entry only if events are between.
+    #[test]
+    fn sums_of_several_blocks() {
+        let excluded = [0, 0, 0, 0, 1];
+        for sums in [vec![(4, excluded, 5, 9)], vec![(4, excluded, 5, 9), (6, excluded, 9, 9)]] {
+            let position = Position { sums: sums.clone(), ..Position::of_log(1, 2, 3, 4, 90) };
+            assert_eq!(position.join(&position).sums, sums);
+        }
+    }
 }

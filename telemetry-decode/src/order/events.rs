@@ -283,9 +283,9 @@ impl<'s> Events<'s> {
         self.decoder.report.damages()
     }
 
-    /// Returns the known gaps, where events of lanes are missing or unreadable. In time order,
-    /// these include all gaps before the latest event: losses and missing blocks are known from the
-    /// start, and damage is found before the first event after it.
+    /// Returns the known gaps, where events of lanes are lost, missing, excluded or unreadable. In
+    /// time order, these include all gaps before the latest event: what headers state is known from
+    /// the start, and damage is found before the first event after it.
     #[must_use]
     pub fn gaps(&self) -> Vec<Gap> {
         self.decoder.gaps()

@@ -9,7 +9,7 @@ use telemetry_decode::{Completeness, Facts, Filter, Order, Reader};
 use telemetry_format::{BlockType, Loss};
 
 use crate::made::{
-    Plan, Random, START, blocks, edit, header, late_loss, make, of_two_sinks, registry, withheld,
+    Plan, Random, START, blocks, edit, exclude, header, late_loss, make, of_two_sinks, registry, withheld,
     withheld_parts,
 };
 use crate::read::{LaneKey, Way, assert_same_lanes, by_lane, collect, read, read_filtered};
@@ -202,6 +202,43 @@ fn withheld_parts_of_a_block_hide_no_others() {
     }
 }
 
+/// Events that are not there are in a gap, also at the end of a lane, unless another stream has
+/// them.
+#[test]
+fn events_that_are_not_there_are_in_gaps() {
+    let gaps_of = |stream: &[u8]| {
+        let mut events = Reader::from_slice(stream).order(Order::Time).events().unwrap();
+        while events.next().unwrap().is_some() {}
+        events.gaps().iter().map(|gap| (gap.from_ticks, gap.until_ticks)).collect::<Vec<_>>()
+    };
+    let whole = withheld("......");
+    let excluded = exclude(&whole, |header| header.before == 10);
+    // Nothing tells why they are missing.
+    let mut missing = excluded.clone();
+    for block in blocks(&excluded) {
+        edit(&mut missing[block], |header| header.excluded = 0);
+    }
+    let all = [(0, 15), (15, 25), (25, 35), (35, 45), (45, 55), (55, 65)];
+    let both = exclude(&withheld(".....w"), |header| header.before == 8);
+    let cases: [(&str, &[u8], &[(u64, u64)]); 9] = [
+        ("whole", &whole, &[]),
+        ("a block between others", &withheld("....e."), &[(45, 55)]),
+        ("the last block", &withheld(".....e"), &[(55, 65)]),
+        ("the last block, counted exactly", &excluded, &[(55, 65)]),
+        ("the last block, not counted", &missing, &[(55, 65)]),
+        ("all blocks", &exclude(&whole, |_| true), &all),
+        ("a withheld block between others", &withheld("..w..."), &[(25, 35), (25, 35)]),
+        ("a withheld last block", &withheld(".....w"), &[(55, 65)]),
+        ("an excluded and a withheld one", &both, &[(45, 55), (55, 65)]),
+    ];
+    for (context, stream, expected) in cases {
+        assert_eq!(gaps_of(stream), expected, "{context}");
+        for both in [[stream, &whole], [&whole, stream]] {
+            assert_eq!(gaps_of(&both.concat()), [], "{context}, beside the whole stream");
+        }
+    }
+}
+
 /// Streams of one session state sums of their own. Missing events at the ends of lanes are found if
 /// another stream has the events that were excluded from one.
 #[test]
@@ -333,6 +370,24 @@ fn a_part_and_a_longer_copy_of_it() {
     for way in Way::ALL {
         let completeness = check(&snapshots, way, "");
         assert_eq!((completeness.events, completeness.missing()), (6, 0), "{way:?}");
+    }
+}
+
+/// A block that only states losses changes nothing for the parts around it.
+#[test]
+fn a_statement_between_parts() {
+    let (stream, lane) = three_blocks();
+    let is_part = |block: &std::ops::Range<usize>| header(&stream[block.clone()]).thread == lane.thread;
+    let first = blocks(&stream).into_iter().find(is_part).unwrap();
+    let mut statement = stream[first.clone()][..144].to_vec();
+    edit(&mut statement, |header| {
+        (header.seq, header.before, header.events) = (header.seq + 1, 2, 0);
+        (header.payload_len, header.unpacked_len) = (0, 0);
+    });
+    let stated = [&stream[..first.end], &statement, &stream[first.end..]].concat();
+    for way in Way::ALL {
+        let (events, completeness) = read(way, &stated);
+        assert_eq!((events.len(), completeness.undecodable_parts), (6, 0), "{way:?}");
     }
 }
 

@@ -8,6 +8,7 @@ mod clock;
 mod damage;
 mod document;
 mod filter;
+mod hidden;
 mod hostile;
 mod labels;
 mod logs;

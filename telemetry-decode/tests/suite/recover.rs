@@ -6,11 +6,13 @@ use proptest::prelude::*;
 use telemetry_decode::recover::{Recovered, Refusal};
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Facts, RawStr, Reader, Value};
-use telemetry_format::{BlockType, Header, flags, memory, state};
+use telemetry_format::{
+    ACCOUNT_LEN, ACCOUNT_MAGIC, BlockType, Header, LaneCounters, LaneIdentity, flags, memory, state,
+};
 use telemetry_testing::processor_time::takes_at_most;
 
 use crate::labels::runtime;
-use crate::made::{Made, Plan, Random, START, blocks, edit, header, make, registry};
+use crate::made::{Made, Plan, Random, START, blocks, edit, header, make, registry, withheld};
 use crate::read::{LaneKey, Read, Way, assert_same_lanes, by_lane, read};
 
 const PAGE: usize = 4096;
@@ -410,6 +412,24 @@ fn lies_take_no_time() {
             read(Way::MemoryInStream, &stream);
         });
     }
+}
+
+/// The account of a lane says where events are that the image does not have. Those of a block that a
+/// shipper withheld are not there, either.
+#[test]
+fn accounts_tell_where_events_are() {
+    let stream = withheld("..w.x.");
+    let Header { session, registry, kind, thread, .. } = header(split(&stream).0[0]);
+    let identity = LaneIdentity { session, registry, kind, thread, ..LaneIdentity::default() };
+    let counters = LaneCounters { recorded: 12, written: 3, ..LaneCounters::default() };
+    let mut account = identity.encode(crc32c::crc32c).to_vec();
+    account[..8].copy_from_slice(&ACCOUNT_MAGIC);
+    account.extend(counters.words().iter().flat_map(|word| word.to_le_bytes()));
+    account.resize(ACCOUNT_LEN, 0);
+    let (_, recovered) = recover(&[account, stream].concat());
+    let [lane] = &recovered.lanes[..] else { panic!("expected one lane, found {:?}", recovered.lanes) };
+    assert_eq!((lane.recorded, lane.recovered, lane.written, lane.missing), (12, 8, 3, 1));
+    assert_eq!((recovered.blocks, recovered.events), (5, 8));
 }
 
 #[test]

@@ -5,6 +5,9 @@ use telemetry_decode::names::runtime_registry;
 use telemetry_decode::rules::{Broken, Checker};
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{EnumValue, Facts, Order, RawStr, Reader, Registry, Value};
+use telemetry_format::Header;
+
+use crate::made::exclude;
 
 const REGISTRY: &str = r#"
 [registry]
@@ -341,6 +344,26 @@ fn what_missing_events_may_explain_is_not_decided() {
     let again = |kind| [Event(1, 1, 3, 7), Lost(1, kind), Event(2, 1, 1, 7), Event(4, 1, 3, 7), End];
     check(by_id, &again(1), &["undecided 1-4 2 spans `Work` were open at once, expected at most 1"]);
     check(by_id, &again(0), &["1-4 2 spans `Work` were open at once, expected at most 1"]);
+}
+
+/// A sink may not get a kind, on all threads or one, or from some time on.
+#[test]
+fn what_was_excluded_is_not_decided() {
+    let by_id = registry(&format!("{COMES}\nby = \"id\""));
+    let check = |happens: &[Happens], is_excluded: fn(&Header) -> bool, expected: &[(i64, bool)]| {
+        let (_, found) = checked(&exclude(&stream(&by_id, happens), is_excluded), 10);
+        let us_of = |(broken, is_certain): &(Broken, bool)| (broken.first.ns / 1_000, *is_certain);
+        let mut found: Vec<_> = found.iter().map(us_of).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    };
+    let same = [Event(1, 1, 1, 7), Event(2, 1, 2, 7), Block, Event(3, 1, 1, 8), Event(4, 1, 2, 8), End];
+    check(&same, |_| false, &[]);
+    check(&same, |header| header.kind == 1, &[(1, false), (3, false)]);
+    check(&same, |header| header.kind == 1 && header.before == 1, &[(3, false)]);
+    // The second request came after all that was excluded.
+    let other = [Event(1, 1, 1, 7), Event(2, 2, 2, 7), Event(5, 1, 1, 8), Event(6, 1, 2, 9), End];
+    check(&other, |header| header.kind == 1 && header.thread == 2, &[(1, false), (5, true)]);
 }
 
 /// A rule of which not all events are followed is not checked.

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use telemetry_decode::scrub::{Method, Scrub};
 use telemetry_decode::writer::{Compress, Lane, Writer};
 use telemetry_decode::{Completeness, Facts, RawStr, Reader, Session, Value};
-use telemetry_format::Loss;
+use telemetry_format::{BlockType, Loss, flags};
 use telemetry_schema::{Registry, Sensitive, Sort};
 
-use crate::made::{Made, Plan, START, blocks, make, registry};
+use crate::made::{Made, Plan, START, blocks, edit, header, make, registry};
 use crate::read::{LaneKey, Read, Way, assert_same, read};
 
 /// Returns a registry of every type, in which every second parameter is sensitive.
@@ -259,7 +259,7 @@ fn users(stream: &[u8]) -> Vec<String> {
     users
 }
 
-fn logins(mark: &str) -> Registry {
+pub(crate) fn logins(mark: &str) -> Registry {
     let text = format!(
         r#"
         [registry]
@@ -314,6 +314,29 @@ fn the_stricter_of_two_marks_counts() {
     let reader = Reader::from_slice(&streams[0]).registry(registries[2].clone());
     let mut events = reader.events().unwrap();
     assert_eq!(events.next().unwrap().unwrap().value(0).unwrap().to_string(), "<secret>");
+}
+
+/// A block that is left out still states its events, and whether a shipper shed them.
+#[test]
+fn what_is_left_out_is_stated() {
+    let stream = login(1, &logins(""), &Facts::default());
+    for (of_block, expected) in [(0, 0), (flags::LAST, 0), (flags::LAST | flags::SHED, flags::SHED)] {
+        let mut unknown = Vec::new();
+        for block in blocks(&stream) {
+            let mut block = stream[block].to_vec();
+            match header(&block).block_type {
+                BlockType::Registry => continue,
+                BlockType::Events => edit(&mut block, |header| header.flags = of_block),
+                _ => {}
+            }
+            unknown.extend(block);
+        }
+        let scrubbed = scrub(&unknown, &how(Method::Drop, Method::Drop));
+        let headers = blocks(&scrubbed).into_iter().map(|block| header(&scrubbed[block]));
+        let of_events = headers.filter(|header| header.block_type == BlockType::Events);
+        let left: Vec<_> = of_events.map(|header| (header.events, header.before, header.flags)).collect();
+        assert_eq!(left, [(0, 1, expected)]);
+    }
 }
 
 /// The text of a scrubbed session may be longer than a block.
