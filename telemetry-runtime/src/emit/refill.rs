@@ -65,7 +65,7 @@ pub(crate) fn refill(
         }
     };
     adapt(lane, record);
-    let least = [1, 4, CHUNK_PAGES].into_iter().find(|&pages| capacity(pages) >= need);
+    let least = fitting(need);
     // Before the old block is handed over. This thread may sleep here while other threads fill the
     // pool, and its latest events must not be evicted meanwhile.
     record.turn.set_refilling(true);
@@ -156,16 +156,26 @@ fn adapt(lane: &Lane, record: &LaneRecord) {
     }
     if record.turn.is_sealed_up_to(record.seq.load(Ordering::Relaxed)) {
         let (len, _) = lane.committed();
-        let fitting = [1, 4, CHUNK_PAGES].into_iter().find(|&pages| capacity(pages) >= len as usize);
-        lane.pages.set(fitting.unwrap_or(CHUNK_PAGES));
+        lane.pages.set(fitting(len as usize).unwrap_or(CHUNK_PAGES));
         return;
     }
     let took = crate::sys::wall_ns().wrapping_sub(lane.opened.get());
-    let pages = lane.pages.get();
-    if took < QUICK_FILL_NS {
-        lane.pages.set((pages * 4).min(CHUNK_PAGES));
-    } else if took > SLOW_FILL_NS {
-        lane.pages.set((pages / 4).max(1));
+    lane.pages.set(adapted(lane.pages.get(), took));
+}
+
+/// Returns the size of the smallest block that has room for a payload of this length.
+fn fitting(len: usize) -> Option<usize> {
+    [1, 4, CHUNK_PAGES].into_iter().find(|&pages| capacity(pages) >= len)
+}
+
+/// Returns the size of the block after one of this size, which was filled in this time.
+fn adapted(pages: usize, took_ns: u64) -> usize {
+    if took_ns < QUICK_FILL_NS {
+        (pages * 4).min(CHUNK_PAGES)
+    } else if took_ns > SLOW_FILL_NS {
+        (pages / 4).max(1)
+    } else {
+        pages
     }
 }
 
@@ -173,16 +183,18 @@ fn adapt(lane: &Lane, record: &LaneRecord) {
 /// the blocks of all lanes must fit into the pool. So large blocks are only for a small number of
 /// lanes.
 fn affordable(wish: usize) -> usize {
-    let available = STORE.available();
-    let all = POOL.bytes() / PAGE;
-    let most = if available > all / 2 {
+    wish.min(most_of(STORE.available(), POOL.bytes() / PAGE))
+}
+
+/// Returns the largest size that a lane may have if this number of all pages is available.
+fn most_of(available: usize, all: usize) -> usize {
+    if available > all / 2 {
         CHUNK_PAGES
     } else if available > all / 4 {
         4
     } else {
         1
-    };
-    wish.min(most)
+    }
 }
 
 /// Takes memory for a block of the wished size. If that is not free, takes the largest smaller size
@@ -251,4 +263,42 @@ fn open(
     // SAFETY: the lane owns the block.
     lane.set_block(Some(unsafe { block.as_ref() }));
     record.open.set(block);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_has_room_for_what_it_must_take() {
+        let check = |len, expected| assert_eq!(fitting(len), expected, "{len}");
+        check(0, Some(1));
+        for (pages, larger) in [(1, Some(4)), (4, Some(CHUNK_PAGES)), (CHUNK_PAGES, None)] {
+            check(capacity(pages), Some(pages));
+            check(capacity(pages) + 1, larger);
+        }
+    }
+
+    #[test]
+    fn blocks_grow_with_the_rate_of_their_lane() {
+        let check = |pages, took, expected| assert_eq!(adapted(pages, took), expected, "{pages} {took}");
+        for (pages, larger, smaller) in [(1, 4, 1), (4, CHUNK_PAGES, 1), (CHUNK_PAGES, CHUNK_PAGES, 4)] {
+            check(pages, 0, larger);
+            check(pages, QUICK_FILL_NS - 1, larger);
+            check(pages, QUICK_FILL_NS, pages);
+            check(pages, SLOW_FILL_NS, pages);
+            check(pages, SLOW_FILL_NS + 1, smaller);
+        }
+    }
+
+    #[test]
+    fn large_blocks_are_for_few_lanes() {
+        let check = |available, expected| assert_eq!(most_of(available, 256), expected, "{available}");
+        check(256, CHUNK_PAGES);
+        check(129, CHUNK_PAGES);
+        check(128, 4);
+        check(65, 4);
+        check(64, 1);
+        check(0, 1);
+    }
 }

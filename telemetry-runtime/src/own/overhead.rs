@@ -32,9 +32,14 @@ pub(crate) fn measure(ticks_per_second: u64) {
     let best = (0..ROUNDS).map(|_| round(at)).min().unwrap_or_default();
     // SAFETY: the lane does not use the block any more.
     unsafe { sys::unmap(at, PAGE) };
-    let picoseconds = u128::from(best) * 1_000_000_000_000 / u128::from(ticks_per_second.max(1) * EMISSIONS);
+    facts::set_emission_cost(cost(best, ticks_per_second));
+}
+
+/// Returns the picoseconds of each emission in a round of this number of ticks.
+fn cost(ticks: u64, ticks_per_second: u64) -> u64 {
+    let picoseconds = u128::from(ticks) * 1_000_000_000_000 / u128::from(ticks_per_second.max(1) * EMISSIONS);
     // At least 1, because 0 means that it was not measured.
-    facts::set_emission_cost(u64::try_from(picoseconds).unwrap_or(u64::MAX >> 1).max(1));
+    u64::try_from(picoseconds).unwrap_or(u64::MAX >> 1).max(1)
 }
 
 /// Fills a block, and returns how many ticks that took.
@@ -56,4 +61,17 @@ fn round(at: *mut u8) -> u64 {
     let took = clock::ticks().wrapping_sub(start);
     SCRATCH.with(|lanes| lanes.lane(0).set_block(None));
     took
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EMISSIONS, cost};
+
+    #[test]
+    fn the_cost_of_an_emission_is_in_picoseconds() {
+        // 20 ticks of a third of a nanosecond.
+        assert_eq!(cost(20 * EMISSIONS, 3_000_000_000), 6_666);
+        assert_eq!(cost(7 * EMISSIONS, 1_000_000_000), 7_000);
+        assert_eq!((cost(0, 1_000_000_000), cost(u64::MAX, 0)), (1, u64::MAX >> 1));
+    }
 }

@@ -38,7 +38,12 @@ pub(crate) fn asked() -> u32 {
 
 /// Returns true if a sweep of this number was made.
 pub(crate) fn is_swept(number: u32) -> bool {
-    SWEPT.load(Ordering::Acquire).wrapping_sub(number).cast_signed() >= 0
+    has_come(SWEPT.load(Ordering::Acquire), number)
+}
+
+/// Returns true if numbers that wrap around have come as far as one of them.
+fn has_come(last: u32, number: u32) -> bool {
+    last.wrapping_sub(number).cast_signed() >= 0
 }
 
 /// Records that a sweep was made that began after [`asked`] returned this number.
@@ -54,4 +59,23 @@ pub(crate) fn is_passing() -> bool {
 /// Sets whether this thread makes a pass.
 pub(crate) fn set_passing(passes: bool) {
     PASSES.set(passes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_come;
+
+    #[test]
+    fn numbers_of_sweeps_wrap_around() {
+        for (last, number, expected) in [
+            (0, 0, true),
+            (5, 4, true),
+            (4, 5, false),
+            (0, u32::MAX, true),
+            (u32::MAX, 0, false),
+            (1 << 30, 0, true),
+        ] {
+            assert_eq!(has_come(last, number), expected, "{last} {number}");
+        }
+    }
 }
