@@ -353,7 +353,7 @@ impl fmt::Display for Quoted<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Quoted;
+    use super::*;
 
     #[test]
     fn texts_are_quoted() {
@@ -364,5 +364,35 @@ mod tests {
         check(b"\n\x7f\tend\0", r#""\u000a\u007f\u0009end\u0000""#);
         check("\u{85}\u{e9}\u{1f600}\"".as_bytes(), "\"\\u0085\u{e9}\u{1f600}\\\"\"");
         check(b"\xffa\"\xc3", "\"\u{fffd}a\\\"\u{fffd}\"");
+    }
+
+    #[test]
+    fn words_ask_for_facts() {
+        let check = |words: &str, expected: &[&str]| {
+            let shown = |word: &str| match Word::of(word) {
+                Some(Word::Arguments) => "arguments".to_owned(),
+                Some(Word::Directory) => "directory".to_owned(),
+                Some(Word::Variable(name)) => format!("variable {name}"),
+                None => format!("none {word}"),
+            };
+            assert_eq!(split(words).map(shown).collect::<Vec<_>>(), expected, "{words:?}");
+        };
+        check("", &[]);
+        check(" ,\t\n,", &[]);
+        check("args,cwd env:HOME", &["arguments", "directory", "variable HOME"]);
+        check("env:a:b\tenv: env:A=B", &["variable a:b", "none env:", "none env:A=B"]);
+        check("Args cwd/ HOME", &["none Args", "none cwd/", "none HOME"]);
+    }
+
+    #[test]
+    fn a_thread_has_a_name_and_a_number() {
+        let check = |name: &[u8; 16], expected: &str| {
+            let mut text = String::new();
+            of_thread(&mut text, name, 42).expect("room");
+            assert_eq!(text, expected);
+        };
+        check(b"worker\0of\0others", "name = \"worker\"\ntid = 42\n");
+        check(b"\0nothing of this", "name = \"\"\ntid = 42\n");
+        check(b"1234567890123456", "name = \"1234567890123456\"\ntid = 42\n");
     }
 }

@@ -191,6 +191,7 @@ fn place(index: usize) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::tests::{ACCESS, owner, registry};
 
     #[test]
     fn tables_follow_each_other_without_gaps() {
@@ -216,5 +217,40 @@ mod tests {
         drop(making);
         assert_eq!(made(), Ok(()));
         lanes.forget();
+    }
+
+    /// The first table is in memory of its own here, and not in that of a pool.
+    #[test]
+    fn records_are_claimed_in_turn_and_freed_ones_first() {
+        let lanes = Lanes::new();
+        let (records, accounts) = more(FIRST).expect("memory");
+        lanes.accounts[0].store(accounts, Ordering::Relaxed);
+        lanes.records[0].store(records, Ordering::Relaxed);
+        let owner = owner(registry(), ACCESS);
+        let claim = || lanes.claim(&owner).map(LaneRecord::index);
+        let record = |index: usize| lanes.at(index).expect("a record").0;
+        let taken = || lanes.taken().map(LaneRecord::index).collect::<Vec<_>>();
+        assert!(taken().is_empty());
+        for index in 0..CROWD_LEN as u32 + 6 {
+            assert_eq!(claim(), Ok(index));
+        }
+        assert!(taken().into_iter().eq(0..CROWD_LEN as u32 + 6));
+
+        // The records of threads that have ended stay until the drain frees them.
+        (0..CROWD_LEN).for_each(|index| lanes.close(record(index)));
+        assert!(!lanes.is_crowded());
+        lanes.close(record(CROWD_LEN));
+        assert!(lanes.is_crowded());
+        assert_eq!((record(3).is_closed(), record(CROWD_LEN + 1).is_closed()), (true, false));
+        assert_eq!(claim(), Ok(CROWD_LEN as u32 + 6), "no record is free");
+        [5, 3].iter().for_each(|index| lanes.free(record(*index)));
+        assert!(!lanes.is_crowded());
+        assert_eq!(taken().len(), CROWD_LEN + 5);
+        assert!(!taken().iter().any(|index| [5, 3].contains(index)));
+        assert_eq!([claim(), claim(), claim()], [Ok(3), Ok(5), Ok(CROWD_LEN as u32 + 7)]);
+
+        lanes.forget();
+        assert_eq!((taken().len(), lanes.is_crowded()), (0, false));
+        assert!(lanes.at(0).is_none() && lanes.at(FIRST).is_none());
     }
 }

@@ -204,4 +204,19 @@ mod tests {
         check(b"a\0b", None);
         check(&[b'x'; 5000], None);
     }
+
+    #[test]
+    fn a_ring_file_beside_another_has_the_process_and_a_number() {
+        let check = |path: &CStr, number, expected: Option<String>| {
+            let mut buffer = Buffer::new();
+            let found = beside(path, number, &mut buffer).map(|path| Shown(path.to_bytes()).to_string());
+            assert_eq!(found, expected, "{number}");
+        };
+        let id = std::process::id();
+        check(c"/tmp/ring", 1, Some(format!("/tmp/ring.{id}")));
+        check(c"/tmp/ring", 2, Some(format!("/tmp/ring.{id}-2")));
+        check(c"/tmp/ring", 16, Some(format!("/tmp/ring.{id}-16")));
+        let long = std::ffi::CString::new([b'x'; 1100]).expect("no NUL");
+        check(&long, 1, None);
+    }
 }

@@ -11,4 +11,6 @@ pub(crate) mod mapping;
 pub(crate) mod pool;
 pub(crate) mod record;
 pub(crate) mod registry;
+#[cfg(test)]
+pub(crate) mod tests;
 pub(crate) mod walk;

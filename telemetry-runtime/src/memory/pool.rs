@@ -248,6 +248,22 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn tables_have_an_entry_for_each_page() {
+        for chunks in [1, 2, 3, 100] {
+            let Tables { maps, blocks, len } = Tables::of(chunks);
+            assert_eq!(maps, FIRST * size_of::<LaneRecord>());
+            let (behind_maps, align) = (maps + chunks * size_of::<AtomicU16>(), align_of::<Block>());
+            assert!((behind_maps..behind_maps + align).contains(&blocks), "{chunks}");
+            let end = blocks + chunks * CHUNK_PAGES * size_of::<Block>();
+            assert!((end..end + PAGE).contains(&len), "{chunks}");
+            assert_eq!((blocks % align, len % PAGE), (0, 0));
+            let pages = |chunk| (0..CHUNK_PAGES).map(move |page| Pool::place(chunks, chunk, page));
+            let places: BTreeSet<usize> = (0..chunks).flat_map(pages).collect();
+            assert!(places.into_iter().eq(0..chunks * CHUNK_PAGES), "{chunks}");
+        }
+    }
+
     /// Takes a block with this number of pages, or returns one that was taken before.
     #[derive(Debug, Clone, Copy)]
     enum Step {

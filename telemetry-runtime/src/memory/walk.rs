@@ -191,6 +191,15 @@ impl Walk {
     }
 }
 
+#[cfg(test)]
+impl Walk {
+    /// Begins at the start of a block of a registry that need not be in use.
+    pub(crate) fn of(registry: &'static Registry, kind: usize) -> Walk {
+        let first_slot = registry.def().kinds[kind].slots.start;
+        Walk { registry, first_slot, kind, at: 0, index: 0, time: 100 }
+    }
+}
+
 /// Reads a value that is neither a delta nor a run of bytes.
 fn number<'b>(encoding: Encoding, cursor: &mut Cursor<'b>) -> Result<Value<'b>, Malformed> {
     let bits = encoding.bits(cursor, &mut 0)?;
@@ -332,6 +341,51 @@ mod tests {
         assert_eq!(walk(&other, 4), Err(Malformed::Value(4)), "of another kind");
         other[0] = whole[0];
         assert!(walk(&other, 4).is_err(), "unknown");
+    }
+
+    #[test]
+    fn numbers_have_the_type_of_their_encoding() {
+        let check = |encoding, write: fn(&mut Vec<u8>), expected: &str| {
+            let mut bytes = Vec::new();
+            write(&mut bytes);
+            let mut cursor = Cursor::new(&bytes);
+            let found = number(encoding, &mut cursor).map(|value| match value {
+                Value::Bool(value) => format!("bool {value}"),
+                Value::F32(value) => format!("f32 {value}"),
+                Value::F64(value) => format!("f64 {value}"),
+                Value::Signed(value) => format!("signed {value}"),
+                Value::Unsigned(value) => format!("unsigned {value}"),
+                _ => "another".into(),
+            });
+            assert_eq!(found.unwrap_or_else(|error| format!("{error:?}")), expected, "{encoding:?}");
+            assert!(cursor.is_empty(), "{encoding:?}");
+        };
+        check(Encoding::Bool, |to| to.push(1), "bool true");
+        check(Encoding::Bool, |to| to.push(0), "bool false");
+        check(Encoding::F32, |to| _ = put::f32(to, 1.5), "f32 1.5");
+        check(Encoding::F64, |to| _ = put::f64(to, -1.5), "f64 -1.5");
+        check(Encoding::SignedByte, |to| to.push(0xff), "signed -1");
+        for encoding in [Encoding::Signed16, Encoding::Signed32, Encoding::Signed64] {
+            check(encoding, |to| _ = put::signed(to, -300), "signed -300");
+        }
+        check(Encoding::Byte, |to| to.push(0xff), "unsigned 255");
+        for encoding in [Encoding::Unsigned16, Encoding::Unsigned32, Encoding::Unsigned64] {
+            check(encoding, |to| _ = put::unsigned(to, 300), "unsigned 300");
+        }
+        check(Encoding::Delta, |to| _ = put::signed(to, 5), "Value(5)");
+        check(Encoding::Run, |to| _ = put::bytes(to, b"two"), "Value(3)");
+    }
+
+    #[test]
+    fn an_element_after_an_unknown_one_is_unknown() {
+        let after = |before: Option<u64>, by: i64| {
+            let mut bytes = Vec::<u8>::new();
+            put::signed(&mut bytes, by);
+            step(&mut Cursor::new(&bytes), before)
+        };
+        assert_eq!(after(Some(7), -9), Ok(Some(u64::MAX - 1)));
+        assert_eq!(after(Some(7), 9), Ok(Some(16)));
+        assert_eq!(after(None, 9), Ok(None));
     }
 
     proptest! {
