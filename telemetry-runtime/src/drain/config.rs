@@ -309,3 +309,40 @@ pub(crate) fn hold() -> Option<MutexGuard<'static, Option<Config>>> {
     });
     held
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sinks::Memory;
+
+    #[test]
+    fn a_configuration_has_what_was_set() {
+        let config = Config::new()
+            .output("a.tel")
+            .sink(Memory::new(1))
+            .control("b")
+            .record("c")
+            .buffer(1)
+            .latency(Duration::from_millis(2))
+            .policy(Policy::OverwriteOldest)
+            .sample(Duration::from_millis(3))
+            .ring("d")
+            .socket(false)
+            .back_channel(true)
+            .traceback(4)
+            .facts("e")
+            .summary(false)
+            .signals(true)
+            .trigger("f")
+            .trigger("g")
+            .sampling("h")
+            .send_sensitive(true);
+        let expected = "Config { output: Some(\"a.tel\"), sink: Some(\"memory\"), control: Some(\"b\"), \
+                        record: Some(\"c\"), buffer: Some(1), latency: Some(2ms), \
+                        policy: Some(OverwriteOldest), sample: Some(3ms), ring: Some(\"d\"), \
+                        socket: Some(false), back_channel: Some(true), traceback: Some(4), \
+                        facts: Some(\"e\"), summary: Some(false), signals: Some(true), \
+                        triggers: \"f;g;\", sampling: Some(\"h\"), sensitive: Some(true) }";
+        assert_eq!(format!("{config:?}"), expected);
+    }
+}

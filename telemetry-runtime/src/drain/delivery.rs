@@ -158,3 +158,18 @@ impl Output {
 fn gives_no_reason(error: &io::Error) -> bool {
     sys::tag_of(error) == Notice::SinkFailed.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_gives_a_reason_if_it_has_a_number_or_a_notice() {
+        let check = |error: io::Error, expected| assert_eq!(gives_no_reason(&error), expected, "{error:?}");
+        check(io::ErrorKind::NotConnected.into(), true);
+        check(io::Error::other("not connected yet"), true);
+        check(sys::tagged(io::ErrorKind::NotConnected, Notice::SinkFailed, "not yet"), true);
+        check(sys::tagged(io::ErrorKind::InvalidInput, Notice::SinkAddress, "no address"), false);
+        check(io::Error::from_raw_os_error(28), false);
+    }
+}

@@ -409,3 +409,6 @@ impl Output {
 fn key(record: &LaneRecord) -> usize {
     core::ptr::from_ref(record).addr()
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,3 +52,24 @@ impl Selection {
         matches!(self, Selection::All)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::tests::{ACCESS, TRACE, registry};
+
+    #[test]
+    fn a_sink_has_kinds_by_control_or_by_its_words_or_all() {
+        let registry = registry();
+        registry.add_output(1 << TRACE, 1 << TRACE | 1 << ACCESS);
+        let check = |selection: &Selection, expected: [bool; 3]| {
+            assert_eq!([ACCESS, TRACE, 0].map(|kind| selection.has(registry, kind, u64::MAX)), expected);
+        };
+        check(&Selection::of(None), [false, true, false]);
+        check(&Selection::of(Some("Hit")), [true, false, false]);
+        check(&Selection::of(Some("")), [false; 3]);
+        check(&Selection::All, [true; 3]);
+        let all = [Selection::of(None), Selection::of(Some("all")), Selection::All];
+        assert_eq!(all.map(|selection| selection.is_all()), [false, false, true]);
+    }
+}

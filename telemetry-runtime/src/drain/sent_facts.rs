@@ -103,3 +103,78 @@ fn split(header: Header, text: Cow<'static, str>, max_block: usize, into: &mut V
         at = end;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::tests::{ACCESS, TRACE, owner, registry};
+    use crate::own::registry as own;
+
+    fn header(fact: &Fact) -> Header {
+        Header::decode(&fact.head, crc32c::crc32c).expect("a header")
+    }
+
+    /// Splits a text, and checks the lengths of its parts.
+    #[track_caller]
+    fn check(text: &str, max_block: usize, expected: &[usize]) {
+        let mut facts = Vec::new();
+        let whole = Header { registry: 7, ..Header::new(BlockType::Registry, 1) };
+        split(whole.clone(), text.to_owned().into(), max_block, &mut facts);
+        let lens: Vec<usize> = facts.iter().map(|fact| fact.text.len()).collect();
+        assert_eq!(lens, expected);
+        assert_eq!(facts.iter().map(|fact| &*fact.text).collect::<String>(), text);
+        let mut offset = 0;
+        for (at, fact) in facts.iter().enumerate() {
+            let part = Header {
+                flags: if at + 1 == facts.len() { flags::LAST } else { 0 },
+                offset,
+                payload_len: fact.text.len() as u32,
+                unpacked_len: fact.text.len() as u32,
+                payload_crc: crc32c::crc32c(fact.text.as_bytes()),
+                ..whole.clone()
+            };
+            assert_eq!(header(fact), part);
+            offset += part.payload_len;
+        }
+    }
+
+    #[test]
+    fn a_long_text_has_several_blocks() {
+        let text = "x".repeat(1200);
+        check("", usize::MAX, &[0]);
+        check(&text, usize::MAX, &[1200]);
+        check(&text, HEADER_LEN + 1200, &[1200]);
+        check(&text, HEADER_LEN + 1199, &[1199, 1]);
+        check(&text, HEADER_LEN + 600, &[600, 600]);
+        // Not less than this.
+        check(&text, 0, &[512, 512, 176]);
+        check(&text, HEADER_LEN + 513, &[513, 513, 174]);
+        // Between characters of two bytes.
+        check(&format!("x{}", "ä".repeat(300)), 0, &[511, 90]);
+    }
+
+    #[test]
+    fn a_reader_is_told_each_fact_once() {
+        let (registry, other) = (registry(), own::registry());
+        let owners = [owner(registry, ACCESS), owner(registry, TRACE), owner(other, 0)];
+        let owners: Vec<&Owner> = owners.iter().collect();
+        let mut sent = SentFacts::default();
+        let mut check = |owners: &[&Owner], own: bool, expected: &[(BlockType, u64, u32)]| {
+            let (facts, new) = sent.facts(owners, own.then(|| other.def()), usize::MAX);
+            let headers = facts.iter().map(header);
+            let told: Vec<_> = headers.map(|fact| (fact.block_type, fact.registry, fact.thread)).collect();
+            assert_eq!(told, expected);
+            sent.session = true;
+            sent.registries.extend(new.registries);
+            sent.threads.extend(new.threads);
+        };
+        let session = (BlockType::Session, 0, 0);
+        let (cache, own) = ((BlockType::Registry, 0xca, 0), (BlockType::Registry, other.fingerprint(), 0));
+        let thread = (BlockType::Thread, 0, 7);
+        check(&[], false, &[session]);
+        check(&owners[..2], false, &[cache, thread]);
+        check(&owners[..2], false, &[]);
+        check(&owners, true, &[own]);
+        check(&owners, true, &[]);
+    }
+}

@@ -258,3 +258,91 @@ fn of(registry: &'static Registry, bit: u8) -> Counters {
     counters.retained = recorded.saturating_sub(counters.written + counters.evicted + counters.lost_sink);
     counters
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::tests::{ACCESS, TRACE, record, registry};
+
+    #[test]
+    fn sums_have_each_counter_once() {
+        let one = Counters {
+            written: 1,
+            retained: 2,
+            evicted: 4,
+            lost_pool: 8,
+            lost_reentrant: 16,
+            lost_sink: 32,
+            truncated: 64,
+        };
+        assert_eq!((one.emitted(), one.lost()), (63, 56));
+        let mut sum = one;
+        sum.add(&one);
+        sum.add(&one);
+        let expected = Counters {
+            written: 3,
+            retained: 6,
+            evicted: 12,
+            lost_pool: 24,
+            lost_reentrant: 48,
+            lost_sink: 96,
+            truncated: 192,
+        };
+        assert_eq!(sum, expected);
+    }
+
+    #[test]
+    fn what_went_nowhere_else_is_retained() {
+        let registry = registry();
+        assert_eq!(of(registry, ACCESS), Counters::default());
+        let kind = registry.kind(ACCESS);
+        for (number, counter) in [
+            &kind.written,
+            &kind.evicted,
+            &kind.retired.pool,
+            &kind.retired.reentrant,
+            &kind.retired.sink,
+            &kind.retired.truncated,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            counter.store(1 << number, Ordering::Relaxed);
+        }
+        let check = |recorded: u64, retained: u64| {
+            kind.retired.recorded.store(recorded, Ordering::Relaxed);
+            let expected = Counters {
+                written: 1,
+                retained,
+                evicted: 2,
+                lost_pool: 4,
+                lost_reentrant: 8,
+                lost_sink: 16,
+                truncated: 32,
+            };
+            assert_eq!(of(registry, ACCESS), expected);
+        };
+        check(25, 6);
+        check(19, 0);
+        // A sink may take events of a block before these count as recorded.
+        check(18, 0);
+        assert_eq!(of(registry, TRACE), Counters::default());
+    }
+
+    /// A sink took events, and lost them with its connection.
+    #[test]
+    fn events_that_are_taken_back_were_not_written() {
+        let registry = registry();
+        let record = record(registry, ACCESS);
+        let (kind, account) = (registry.kind(ACCESS), record.account());
+        [&kind.written, &account.written].iter().for_each(|written| written.store(5, Ordering::Relaxed));
+        let check = |events: u32, expected: [u64; 3]| {
+            take_back(record, events);
+            let counters = [&kind.written, &account.written, &account.sink];
+            assert_eq!(counters.map(|counter| counter.load(Ordering::Relaxed)), expected);
+        };
+        check(0, [5, 5, 0]);
+        check(3, [2, 2, 3]);
+        check(2, [0, 0, 5]);
+    }
+}

@@ -272,3 +272,6 @@ pub(crate) fn head(header: &Header, payload: &[u8]) -> [u8; HEADER_LEN] {
 pub(crate) fn sum(lost: &Loss) -> u64 {
     lost.events().wrapping_add(lost.truncated)
 }
+
+#[cfg(test)]
+mod tests;

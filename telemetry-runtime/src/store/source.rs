@@ -118,3 +118,58 @@ impl Source {
         unsafe { self.block.as_ref().payload(from, self.len) }
     }
 }
+
+#[cfg(test)]
+impl Source {
+    /// Makes the source of a sealed block with these bytes. The block is one without a lane.
+    pub(crate) fn made(record: &'static LaneRecord, header: Header, events: u32, bytes: &[u8]) -> Source {
+        Source {
+            block: crate::memory::tests::block(),
+            sealed: true,
+            is_last: true,
+            record,
+            owner: record.owner(),
+            len: bytes.len() as u32,
+            events,
+            end_ticks: header.base_ticks + 90,
+            overwritten: record.overwritten.load(Ordering::Relaxed),
+            copy: Some(bytes.into()),
+            header,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use telemetry_format::BlockType;
+
+    use super::*;
+    use crate::memory::tests::{ACCESS, record, registry};
+
+    /// Several sinks take a block, in parts, and one of them loses what it took.
+    #[test]
+    fn an_event_counts_once_as_written() {
+        let registry = registry();
+        let header = Header { before: 100, ..Header::new(BlockType::Events, 1) };
+        let mut source = Source::made(record(registry, ACCESS), header, 0, b"bytes");
+        let mut check = |events: u32, work: fn(&Source), expected: u64| {
+            source.events = events;
+            work(&source);
+            // SAFETY: the block is never freed.
+            let taken = unsafe { source.block.as_ref() }.taken();
+            let written = registry.kind(ACCESS).written.load(Ordering::Relaxed);
+            assert_eq!((taken, written), (expected, expected), "{events}");
+            assert_eq!(source.end(), 100 + u64::from(events));
+        };
+        check(3, Source::take, 3);
+        check(3, Source::take, 3);
+        check(5, Source::take, 5);
+        check(4, Source::take, 5);
+        check(5, |source| source.take_back(0), 5);
+        check(5, |source| source.take_back(2), 3);
+        check(5, Source::take, 5);
+        check(6, |source| source.take_back(9), 0);
+        assert!(source.keep());
+        assert_eq!((source.payload(0), source.payload(2)), (&b"bytes"[..], &b"tes"[..]));
+    }
+}
