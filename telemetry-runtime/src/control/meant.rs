@@ -53,9 +53,33 @@ mod tests {
             ("Hi", Some("Hit")),
             ("Nope", None),
             ("", None),
+            ("Ev", None),
+            ("Evi", Some("Evicted")),
+            ("EVICTEDL", Some("Evicted")),
+            ("EVICTEDLat", Some("EvictedLate")),
             ("Evicted\u{e4}", Some("Evicted")),
         ] {
             assert_eq!(meant(word, &names), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn letters_that_differ_are_counted() {
+        for (one, other, expected) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("Abc", "aBC", 0),
+            ("ab", "ba", 1),
+            ("abcd", "abdc", 1),
+            ("ab", "xab", 1),
+            ("abc", "bc", 1),
+            ("abcd", "axcd", 1),
+            ("abcd", "badc", 2),
+            ("ca", "abc", 3),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(distance(one, other), expected, "{one} {other}");
+            assert_eq!(distance(other, one), expected, "{other} {one}");
         }
     }
 }

@@ -65,3 +65,55 @@ impl Timed {
         self.0.values().map(|(_, until)| until.saturating_duration_since(now)).min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::tests::{ACCESS, TRACE, registry};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn each_list_has_a_time_of_its_own() {
+        let (mut timed, now) = (Timed::NONE, Instant::now());
+        assert_eq!(timed.rest(now), None);
+        assert!(timed.add("Ref", now + SECOND) && timed.add("all -Pool", now + 3 * SECOND));
+        assert_eq!(timed.rest(now), Some(SECOND));
+        // The same words again may only extend their time.
+        assert!(timed.add("Ref", now + 2 * SECOND) && timed.add("Ref", now + SECOND));
+        assert_eq!(timed.rest(now), Some(2 * SECOND));
+        assert_eq!(timed.texts().collect::<Vec<_>>(), ["Ref", "all -Pool"]);
+        timed.reset("Ref");
+        assert_eq!(timed.texts().collect::<Vec<_>>(), ["all -Pool -Ref"]);
+
+        assert!(timed.expire(now + SECOND).is_empty());
+        assert_eq!(timed.expire(now + 2 * SECOND), ["Ref"]);
+        assert_eq!(timed.rest(now + 2 * SECOND), Some(SECOND));
+        assert_eq!(timed.rest(now + 9 * SECOND), Some(Duration::ZERO));
+        assert_eq!((timed.lists().count(), timed.expire(now + 9 * SECOND).len()), (1, 1));
+        assert_eq!((timed.lists().count(), timed.rest(now)), (0, None));
+    }
+
+    #[test]
+    fn kinds_are_those_of_any_list() {
+        let (mut timed, now, registry) = (Timed::NONE, Instant::now(), registry());
+        assert_eq!(timed.kinds(registry), 0);
+        assert!(timed.add("Hit", now) && timed.add("Miss", now));
+        assert_eq!(timed.kinds(registry), 1 << ACCESS);
+        assert!(timed.add("Step", now));
+        assert_eq!(timed.kinds(registry), 1 << ACCESS | 1 << TRACE);
+    }
+
+    #[test]
+    fn there_is_an_end_to_them() {
+        let (mut timed, now) = (Timed::NONE, Instant::now());
+        assert!(!timed.add(&"x".repeat(MAX_LEN + 1), now));
+        assert!(timed.add(&"x".repeat(MAX_LEN), now));
+        for number in 1..MAX_LISTS {
+            assert!(timed.add(&format!("Word{number}"), now), "{number}");
+        }
+        assert!(!timed.add("more", now));
+        assert!(timed.add("Word1", now + SECOND), "it is there");
+        assert_eq!(timed.lists().count(), MAX_LISTS);
+    }
+}

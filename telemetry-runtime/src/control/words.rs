@@ -177,6 +177,7 @@ fn names(registry: &Registry, word: &str, event: &EventInfo) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::tests::{ACCESS, TRACE, registry};
 
     #[test]
     fn only_words_that_still_matter_are_remembered() {
@@ -222,6 +223,52 @@ mod tests {
         // Names that no event has, but that must not become others.
         check(&[("all *:-Ref *:*:Ref -*:*:Pool *: -", true)], "all *:-Ref *:*:Ref -*:*:Pool -");
         check(&[("Ref *:", true)], "Ref *:");
+    }
+
+    #[test]
+    fn words_name_events_and_kinds_of_a_registry() {
+        let registry = registry();
+        let check = |text: &str, expected: &[&str], kinds: u64| {
+            let (words, events) = (Words::of(text), registry.def().events.iter());
+            let named = events.filter(|event| words.name(registry, event)).map(|event| event.name);
+            assert_eq!(named.collect::<Vec<_>>(), expected, "{text}");
+            assert_eq!(words.kinds(registry), kinds, "{text}");
+        };
+        let (access, trace) = (1_u64 << ACCESS, 1_u64 << TRACE);
+        check("", &[], 0);
+        check("hit", &["Hit"], access);
+        check("cache:Access -Miss", &["Hit"], access);
+        check("Miss misses other:all", &["Miss"], access);
+        check("0x20", &["Step"], trace);
+        check("all -*:0x20", &["Hit", "Miss"], access);
+        check("all", &["Hit", "Miss", "Step"], access | trace);
+        check("Access -all Step", &["Step"], trace);
+        check("nothing telemetry:all", &[], 0);
+    }
+
+    /// The runtime's own events are on unless a word takes them away, but for `Usage`.
+    #[test]
+    fn own_events_need_no_word() {
+        let own = crate::own::registry::registry();
+        let bit = |event: &EventInfo| own.def().kinds[usize::from(event.kind)].bit;
+        let all = own.def().events.iter().fold(0_u64, |bits, event| bits | 1 << bit(event));
+        let check = |text, expected: u64| assert_eq!(Words::of(text).kinds(own), expected, "{text}");
+        check("", all & !(1 << USAGE_KIND));
+        check("-all", all & !(1 << USAGE_KIND));
+        check("telemetry:Usage", all);
+        check("-telemetry:all", 0);
+        check("-telemetry:all telemetry:Mark", 1 << 3);
+    }
+
+    #[test]
+    fn a_word_is_known_if_it_names_anything() {
+        let check = |word, expected| assert_eq!(is_known(registry(), word), expected, "{word}");
+        for word in ["all", "ALL", "0x7", "-1", "Hit", "cache:step", "TRACE", "misses", "cache:Nothing"] {
+            check(word, true);
+        }
+        for word in ["", "Hut", "other:Hit", "cache:", "telemetry:all", "cache:Hit "] {
+            check(word, false);
+        }
     }
 
     #[test]

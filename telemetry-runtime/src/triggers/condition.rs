@@ -91,3 +91,79 @@ pub(crate) fn number(value: &Value<'_>) -> Option<Number> {
         Value::String(_) | Value::Bytes(_) => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::tests::{ACCESS, TRACE, registry};
+    use crate::triggers::parse::trigger;
+
+    /// Returns what a condition becomes in the registry of tests.
+    fn bound(condition: &str) -> Option<Result<Bound, Misfit>> {
+        bind(4, &trigger(&format!("{condition}: flush")).expect("a trigger"), registry())
+    }
+
+    #[test]
+    fn a_condition_is_about_an_event_of_a_registry() {
+        let check = |condition: &str, expected: Option<(u16, u8)>| {
+            let found = bound(condition).map(|bound| bound.expect("a condition that fits"));
+            assert_eq!(found.map(|bound| (bound.code, bound.bit)), expected, "{condition}");
+            assert!(found.is_none_or(|bound| bound.trigger == 4 && bound.test.is_none()));
+        };
+        check("Hit", Some((1, ACCESS)));
+        check("cache:step", Some((7, TRACE)));
+        check("other:Hit", None);
+        check("Access", None);
+        check("every 1s", None);
+        check("signal HUP", None);
+    }
+
+    #[test]
+    fn a_test_compares_with_a_number() {
+        let check = |condition: &str, expected: (usize, i128)| {
+            let found = bound(condition).expect("an event").expect("a condition that fits");
+            assert_eq!(found.test, Some((expected.0, Number::Whole(expected.1))), "{condition}");
+        };
+        check("Hit.size > 5", (0, 5));
+        check("Hit.level == high", (1, 1));
+        check("Hit.level == Low", (1, 0));
+        check("Hit.level < 7", (1, 7));
+        check("Hit.is_hot == true", (2, 1));
+        check("Hit.is_hot == false", (2, 0));
+        check("Hit.ratio >= 2", (3, 2));
+    }
+
+    #[test]
+    fn what_does_not_fit_says_what_may_be_meant() {
+        let check = |condition: &str, expected: &str, meant: Option<&str>| {
+            let (what, found) = bound(condition).expect("an event").expect_err("a misfit");
+            assert_eq!((&*what, found.as_deref()), (expected, meant), "{condition}");
+        };
+        check("Hit.sise > 5", "`sise` is no number of event `Hit`", Some("size"));
+        check("Hit.name == x", "`name` is no number of event `Hit`", None);
+        check("Hit.parts > 1", "`parts` is no number of event `Hit`", None);
+        check("Miss.size > 1", "`size` is no number of event `Miss`", None);
+        let value = "`Hihg` is no value of parameter `level` of event `Hit`";
+        check("Hit.level == Hihg", value, Some("High"));
+        check("Hit.is_hot == maybe", "parameter `is_hot` of event `Hit` has no named values", None);
+        check("Hit.size == Low", "parameter `size` of event `Hit` has no named values", None);
+    }
+
+    #[test]
+    fn values_are_numbers_if_they_can_be_compared() {
+        let check = |value: Value<'_>, expected| assert_eq!(number(&value), expected);
+        let whole = |number: i128| Some(Number::Whole(number));
+        check(Value::Address(Some(u64::MAX)), whole(u64::MAX.into()));
+        check(Value::Word(Some(7)), whole(7));
+        check(Value::Address(None), None);
+        check(Value::Word(None), None);
+        check(Value::Unsigned(8), whole(8));
+        check(Value::Signed(-8), whole(-8));
+        check(Value::Bool(true), whole(1));
+        check(Value::Named(-3, 0), whole(-3));
+        check(Value::F32(1.5), Some(Number::Float(1.5)));
+        check(Value::F64(-1.5), Some(Number::Float(-1.5)));
+        check(Value::String(b"7"), None);
+        check(Value::Bytes(b"7"), None);
+    }
+}

@@ -477,3 +477,6 @@ fn meet(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -301,6 +301,66 @@ mod tests {
     }
 
     #[test]
+    fn numbers_have_units() {
+        let check = |text, expected| assert_eq!(number(text), expected, "{text}");
+        for (text, expected) in [
+            ("0", 0),
+            ("-3", -3),
+            ("0xff", 0xff),
+            ("3k", 3 << 10),
+            ("-3M", -3 << 20),
+            ("2G", 2 << 30),
+            ("7ns", 7),
+            ("7us", 7_000),
+            ("7 ms", 7_000_000),
+            ("7s", 7_000_000_000),
+            ("7m", 420_000_000_000),
+            ("7h", 25_200_000_000_000),
+        ] {
+            check(text, Some(Number::Whole(expected)));
+        }
+        check("1e3", Some(Number::Float(1e3)));
+        check("-.5", Some(Number::Float(-0.5)));
+        for text in ["", "k", "0x", "0xg", "1.5k", "inf", "-nan", "High", "s", "1 2"] {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn times_have_limits() {
+        let check = |text: &str, expected: Option<Duration>| assert_eq!(time(text).ok(), expected, "{text}");
+        check("10ms", Some(Duration::from_millis(10)));
+        check(" 24h ", Some(MAX_TIME));
+        check("1440m", Some(MAX_TIME));
+        for text in ["9ms", "9999999ns", "-1s", "1441m", "5", "1.5s", ""] {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn each_operator_has_its_orders() {
+        for (sign, orders) in [
+            ("<", [true, false, false]),
+            ("<=", [true, true, false]),
+            (">", [false, false, true]),
+            (">=", [false, true, true]),
+            ("==", [false, true, false]),
+            ("!=", [true, false, true]),
+        ] {
+            let operator = OPERATORS.iter().find(|(known, _)| *known == sign).expect("an operator").1;
+            for other in [Number::Whole(5), Number::Float(5.0)] {
+                let found = [4, 5, 6].map(|one| Number::Whole(one).is(operator, other));
+                assert_eq!(found, orders, "{sign} {other:?}");
+            }
+            let text = format!("E.p{sign}5: flush");
+            let Ok(Trigger { when: When::Event { test: Some(test), .. }, .. }) = trigger(&text) else {
+                panic!("{text}");
+            };
+            assert_eq!((test.operator, &*test.param), (operator, "p"), "{text}");
+        }
+    }
+
+    #[test]
     fn numbers_of_two_types_are_compared() {
         let check = |one, operator, other, expected| {
             assert_eq!(Number::is(one, operator, other), expected, "{one:?} {operator:?} {other:?}");
