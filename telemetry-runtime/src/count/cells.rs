@@ -191,3 +191,60 @@ pub(crate) fn bump(own: &AtomicU64, number: u64) {
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     own.fetch_add(number, Ordering::Relaxed);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::tests::counting_registry;
+
+    fn cells() -> &'static Cells {
+        Cells::make(counting_registry()).expect("memory")
+    }
+
+    #[test]
+    fn what_a_thread_counts_for_itself_begins_again() {
+        let cells = cells();
+        assert_eq!((words(cells.registry), cells.numbers().len()), (2 + WORDS, 2));
+        let local = Local::new();
+        assert!(local.get(0).is_none());
+        local.set(Some(cells));
+        bump(local.get(0).expect("a number"), 5);
+        bump(local.get(1).expect("a number"), 6);
+        bump(local.get(1).expect("a number"), u64::MAX);
+        let numbers = || [0, 1].map(|index: usize| cells.numbers()[index].load(Ordering::Relaxed));
+        assert_eq!((numbers(), cells.state.load(Ordering::Relaxed)), ([5, 5], TAKEN));
+        cells.free();
+        assert_eq!((numbers(), cells.state.load(Ordering::Relaxed)), ([5, 0], FREE));
+        assert_eq!(cells.left_out(0), 0);
+        local.set(None);
+        assert!(local.get(0).is_none());
+    }
+
+    #[test]
+    fn each_event_that_is_left_out_is_told_once() {
+        let cells = cells();
+        let leave_out = |events| bump(cells.of_limit(0).left_out, events);
+        let state = || (cells.is_untold(0), cells.has_noticed(0));
+        assert_eq!(state(), (false, false));
+        // The thread tells the first one itself.
+        leave_out(1);
+        assert_eq!(state(), (true, false));
+        assert!(cells.is_first_untold(0));
+        assert_eq!(state(), (false, true));
+        leave_out(2);
+        assert!(!cells.is_first_untold(0));
+        assert_eq!(state(), (true, true));
+        // Another thread tells the others.
+        assert_eq!(cells.untold(0), 2);
+        assert_eq!((state(), cells.untold(0)), ((false, false), 0));
+        // It may be faster than the thread, which has nothing to tell then.
+        leave_out(1);
+        assert_eq!(cells.untold(0), 1);
+        assert!(!cells.is_first_untold(0));
+        assert_eq!((state(), cells.left_out(0)), ((false, true), 4));
+        assert_eq!(cells.numbers().iter().map(|number| number.load(Ordering::Relaxed)).sum::<u64>(), 0);
+        leave_out(3);
+        cells.forget_left_out();
+        assert_eq!((state(), cells.left_out(0), cells.untold(0)), ((false, false), 0, 0));
+    }
+}

@@ -306,6 +306,43 @@ mod tests {
     }
 
     #[test]
+    fn credits_are_taken_by_the_quarter() {
+        for (burst, expected) in
+            [(1, 1), (7, 1), (8, 2), (11, 2), (12, 3), (100, 25), (u32::MAX, u32::MAX / 4)]
+        {
+            assert_eq!(Rate { per_second: 1, burst }.credits(), expected, "{burst}");
+        }
+    }
+
+    #[test]
+    fn a_credit_is_for_one_event_of_one_limit() {
+        std::thread_local! {
+            static CREDITS: Credits<3> = const { Credits::new() };
+        }
+        let left = || CREDITS.with(|credits| credits.left.each_ref().map(Cell::get));
+        assert!(!admits(&CREDITS, 1));
+        CREDITS.with(|credits| credits.left[1].set(2));
+        assert!(!admits(&CREDITS, 0) && !admits(&CREDITS, 2));
+        assert_eq!((admits(&CREDITS, 1), left()), (true, [0, 1, 0]));
+        assert_eq!((admits(&CREDITS, 1), left()), (true, [0, 0, 0]));
+        assert_eq!((admits(&CREDITS, 1), left()), (false, [0, 0, 0]));
+    }
+
+    #[test]
+    fn a_sample_has_the_first_event_and_then_each_nth() {
+        std::thread_local! {
+            static CREDITS: Credits<3> = const { Credits::new() };
+        }
+        let check = |limit: usize, one_in: u32, expected: &str| {
+            let shown = |_| if is_next(&CREDITS, limit, one_in) { 'x' } else { '.' };
+            assert_eq!((0..9).map(shown).collect::<String>(), expected, "{one_in}");
+        };
+        check(0, 1, "xxxxxxxxx");
+        check(1, 2, "x.x.x.x.x");
+        check(2, 4, "x...x...x");
+    }
+
+    #[test]
     fn a_signal_handler_gets_nothing_from_a_bucket_that_is_in_use() {
         let bucket = bucket();
         bucket.busy.set(true);

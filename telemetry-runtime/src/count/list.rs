@@ -210,3 +210,43 @@ pub(crate) fn counted(registry: &'static Registry, index: usize) -> u64 {
     let cells = all().filter(|cells| core::ptr::eq(cells.registry, registry));
     cells.fold(0, |sum, cells| sum.wrapping_add(cells.numbers()[index].load(Ordering::Relaxed)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::tests::counting_registry;
+
+    #[test]
+    fn a_value_is_the_sum_over_all_cells_of_a_registry() {
+        let (registry, other) = (counting_registry(), counting_registry());
+        let [first, second] = [(); 2].map(|()| make(registry).expect("memory"));
+        let elsewhere = make(other).expect("memory");
+        let set =
+            |cells: &Cells, index: usize, number| cells.numbers()[index].store(number, Ordering::Relaxed);
+        set(first, 0, 3);
+        set(second, 0, 4);
+        set(second, 1, 100);
+        set(elsewhere, 0, 1000);
+        assert_eq!([0, 1].map(|index| counted(registry, index)), [7, 100]);
+        assert_eq!([0, 1].map(|index| counted(other, index)), [1000, 0]);
+        let def = &registry.counters()[0];
+        def.base.store(10, Ordering::Relaxed);
+        assert_eq!(sum(registry, def, 0), 17);
+        set(first, 0, u64::MAX);
+        assert_eq!((counted(registry, 0), sum(registry, def, 0)), (3, 13));
+    }
+
+    #[test]
+    fn cells_of_a_thread_that_has_ended_are_taken_again() {
+        let registry = counting_registry();
+        assert!(take(registry).is_none());
+        let [first, second] = [(); 2].map(|()| make(registry).expect("memory"));
+        assert!(all().any(|cells| core::ptr::eq(cells, first)) && take(registry).is_none());
+        first.free();
+        assert!(take(counting_registry()).is_none());
+        assert!(take(registry).is_some_and(|taken| core::ptr::eq(taken, first)));
+        assert!(take(registry).is_none());
+        second.free();
+        assert!(take(registry).is_some_and(|taken| core::ptr::eq(taken, second)));
+    }
+}

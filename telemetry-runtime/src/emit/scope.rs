@@ -131,3 +131,28 @@ macro_rules! scopes_in_editor {
         pub use $exported as $name;
     )*};
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::Scope;
+
+    type Keys = RefCell<Vec<u32>>;
+
+    fn begin(key: Option<u32>, ended: &Keys) -> Scope<u32, impl FnMut(u32)> {
+        Scope::new(key, move |key| ended.borrow_mut().push(key))
+    }
+
+    #[test]
+    fn a_span_ends_once_if_it_has_begun() {
+        let ended = Keys::default();
+        let [first, second, off] = [Some(1), Some(2), None].map(|key| begin(key, &ended));
+        assert_eq!(format!("{first:?} {off:?}"), "Scope { is_on: true, .. } Scope { is_on: false, .. }");
+        assert!(ended.borrow().is_empty());
+        drop((second, off));
+        assert_eq!(*ended.borrow(), [2]);
+        drop(first);
+        assert_eq!(*ended.borrow(), [2, 1]);
+    }
+}

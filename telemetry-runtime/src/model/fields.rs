@@ -312,3 +312,55 @@ unsafe impl<
         u64::from(self.0.len() > MAX)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::convert::identity;
+
+    use super::*;
+
+    /// Checks the most bytes that fields take, how many are truncated, and how many bytes they take
+    /// here.
+    #[track_caller]
+    fn check<F: Fields<1>>(fields: F, bound: usize, truncated: u64, written: usize) {
+        let (mut room, slots) = ([0_u8; 256], [Cell::new(0)]);
+        let at = room.as_mut_ptr();
+        let end = fields.put(Raw::new(at), &slots).end();
+        assert_eq!((fields.bound(), fields.truncated()), (bound, truncated));
+        assert_eq!(end.addr() - at.addr(), written);
+        assert!(written <= bound);
+    }
+
+    #[test]
+    fn fields_know_their_longest_form() {
+        check((), 0, 0, 0);
+        check(Unsigned16(u16::MAX), 4, 0, 3);
+        check(Signed32(i32::MIN), 5, 0, 5);
+        check(Unsigned64(u64::MAX), MAX_VARINT, 0, MAX_VARINT);
+        check(Delta::<0>(5), MAX_VARINT, 0, 1);
+        check((Byte(1), (Float(0.5), (Double(0.5), ()))), 13, 0, 13);
+        check(Text::<4>("abcd"), MAX_VARINT + 4, 0, 5);
+        check(Text::<4>("abcde"), MAX_VARINT + 4, 1, 5);
+        check(Bytes::<4>(b"abc"), MAX_VARINT + 3, 0, 4);
+        check(Bytes::<4>(b"abcd"), MAX_VARINT + 4, 0, 5);
+        check(Bytes::<4>(b"abcde"), MAX_VARINT + 4, 1, 5);
+        check((Text::<1>("ab"), (Bytes::<1>(b"ab"), (Text::<1>(""), ()))), 3 * MAX_VARINT + 2, 2, 5);
+    }
+
+    #[test]
+    fn arrays_have_their_elements_and_a_count() {
+        check(Array::<u32, _, 3, true>(&[1, 2], Unsigned32), MAX_VARINT + 2 * 5, 0, 3);
+        check(Array::<u32, _, 3, true>(&[1, 2, 3], Unsigned32), MAX_VARINT + 3 * 5, 0, 4);
+        check(Array::<u32, _, 3, true>(&[1, 2, 3, 4], Unsigned32), MAX_VARINT + 3 * 5, 1, 4);
+        check(Array::<u8, _, 3, false>(&[1, 2, 3], Byte), MAX_VARINT + 3, 0, 3);
+        // The first distance is from the slot, and each other one from the element before.
+        check(
+            Deltas::<u64, _, 0, 3, true>(&[1 << 60, 1 << 60], identity::<u64>),
+            3 * MAX_VARINT,
+            0,
+            2 + MAX_VARINT,
+        );
+        check(Deltas::<u64, _, 0, 3, false>(&[1, 2, 3], identity::<u64>), 4 * MAX_VARINT, 0, 3);
+        check(Deltas::<u64, _, 0, 3, true>(&[1, 2, 3, 4], identity::<u64>), 4 * MAX_VARINT, 1, 4);
+    }
+}

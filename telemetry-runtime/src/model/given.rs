@@ -162,6 +162,12 @@ zeros! {
 
 #[cfg(test)]
 mod tests {
+    use core::cell::Cell;
+
+    use super::Given;
+    use crate::model::fields::{Delta, Fields, Text};
+    use crate::model::raw::Ahead;
+
     #[test]
     fn what_of_a_string_can_be_used() {
         let check = |bytes: &[u8], len: usize, expected: (&str, bool)| {
@@ -183,6 +189,49 @@ mod tests {
         assert_eq!(unsafe { super::text::<8>(core::ptr::null(), 3) }, ("", true));
         // SAFETY: null is allowed.
         assert_eq!(unsafe { super::text::<8>(core::ptr::null(), 0) }, ("", false));
+    }
+
+    #[test]
+    fn each_byte_of_a_string_is_looked_at() {
+        for len in 0..40 {
+            let mut bytes = vec![b'a'; len];
+            assert!(super::is_ascii(&bytes), "{len} bytes");
+            for at in 0..len {
+                bytes[at] = 0x80;
+                assert!(!super::is_ascii(&bytes), "byte {at} of {len}");
+                bytes[at] = 0x7f;
+            }
+        }
+    }
+
+    #[test]
+    fn a_field_is_truncated_if_its_argument_was() {
+        let check = |field: Given<Text<'_, 2>>, truncated: u64, is_short: bool| {
+            let (mut room, slots): ([u8; 64], [Cell<u64>; 0]) = ([0; 64], []);
+            let short = Fields::<0>::put_short(&field, Ahead::new(room.as_mut_ptr()), &slots);
+            assert_eq!((Fields::<0>::truncated(&field), short.is_some()), (truncated, is_short));
+            assert_eq!(Fields::<0>::bound(&field), Fields::<0>::bound(&field.0));
+        };
+        check(Given(Text("ab"), false), 0, true);
+        check(Given(Text("ab"), true), 1, false);
+        check(Given(Text("abc"), false), 1, false);
+        check(Given(Text("abc"), true), 1, false);
+        let slots = [Cell::new(0)];
+        Given(Delta::<0>(7), false).keep(&slots);
+        assert_eq!(slots[0].get(), 7);
+    }
+
+    #[test]
+    fn a_list_is_converted_as_a_whole() {
+        let check = |list: &[u8], expected: Option<([u8; 3], usize)>| {
+            let convert = |value: u8| (value < 10).then_some(value + 100);
+            assert_eq!(super::converted::<u8, u8, 3>(list, 7, convert), expected, "{list:?}");
+        };
+        check(&[], Some(([7, 7, 7], 0)));
+        check(&[1, 2], Some(([101, 102, 7], 2)));
+        check(&[1, 2, 3], Some(([101, 102, 103], 3)));
+        check(&[1, 2, 3, 10], Some(([101, 102, 103], 3)));
+        check(&[1, 10], None);
     }
 
     #[test]

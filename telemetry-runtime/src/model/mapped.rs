@@ -72,3 +72,26 @@ pub fn text(value: Value<'_>) -> Option<&str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_becomes_what_its_parameter_takes() {
+        let values = [
+            Value::None,
+            Value::Integer(300),
+            Value::Integer(-1),
+            Value::Float(1.5),
+            Value::Bool(true),
+            Value::Text("text"),
+        ];
+        assert_eq!(values.map(integer::<u16>), [None, Some(300), None, None, None, None]);
+        assert_eq!(values.map(integer::<i8>), [None, None, Some(-1), None, None, None]);
+        assert_eq!(values.map(float), [None, Some(300.0), Some(-1.0), Some(1.5), None, None]);
+        assert_eq!(values.map(boolean), [None, None, None, None, Some(true), None]);
+        assert_eq!(values.map(text), [None, None, None, None, None, Some("text")]);
+        assert_eq!(boolean(Value::Bool(false)), Some(false));
+    }
+}

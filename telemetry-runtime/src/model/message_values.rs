@@ -196,3 +196,48 @@ impl<T: Copy + Valued, const MAX: usize> Valued for List<T, MAX> {
         self.as_slice().get(index)?.nth(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks the values of a parameter, and that there are no more.
+    #[track_caller]
+    fn check(valued: &dyn Valued, expected: &[Value<'_>]) {
+        let values: Vec<_> = (0..expected.len() + 2).map_while(|index| valued.nth(index)).collect();
+        assert_eq!(values, expected);
+        assert_eq!(valued.count(), expected.len());
+    }
+
+    #[test]
+    fn a_number_is_one_value() {
+        check(&7_u8, &[Value::Unsigned(7)]);
+        check(&u64::MAX, &[Value::Unsigned(u64::MAX)]);
+        check(&-7_i8, &[Value::Signed(-7)]);
+        check(&i64::MIN, &[Value::Signed(i64::MIN)]);
+        check(&1.5_f32, &[Value::Real(1.5)]);
+        check(&-1.5_f64, &[Value::Real(-1.5)]);
+        check(&true, &[Value::Bool(true)]);
+        check(&Label(9), &[Value::Unsigned(9)]);
+        assert_eq!([Value::from(7_u16), Value::from(-7_i32)], [Value::Unsigned(7), Value::Signed(-7)]);
+    }
+
+    #[test]
+    fn strings_and_arrays_end_at_their_limit() {
+        for (given, expected) in
+            [("", ""), ("abcd", "abcd"), ("abcde", "abcd"), ("abcä", "abc"), ("äöü", "äö")]
+        {
+            let text = Text::<4>::new(given);
+            assert_eq!((text.as_str(), format!("{text:?}")), (expected, format!("{expected:?}")));
+            check(&text, &[Value::Text(expected)]);
+        }
+        let bytes = Bytes::<2>::new(&[1, 2, 3]);
+        assert_eq!((bytes.as_bytes(), format!("{bytes:?}")), (&[1, 2][..], "[1, 2]".to_owned()));
+        check(&bytes, &[Value::Bytes(&[1, 2])]);
+        check(&Bytes::<2>::new(&[]), &[Value::Bytes(&[])]);
+        let list = List::<u16, 3>::new([1, 2, 3, 4]);
+        assert_eq!((list.as_slice(), format!("{list:?}")), (&[1, 2, 3][..], "[1, 2, 3]".to_owned()));
+        check(&list, &[Value::Unsigned(1), Value::Unsigned(2), Value::Unsigned(3)]);
+        check(&List::<i8, 3>::new([-1]), &[Value::Signed(-1)]);
+    }
+}

@@ -96,3 +96,54 @@ pub const fn is_same(one: &str, other: &str) -> bool {
     }
     at == one.len() && at == other.len()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variety_has_all_events_or_those_that_are_always_there_or_none() {
+        for (variety, name, always, others) in [
+            (Variety::Cool, "cool", true, true),
+            (Variety::Hot, "hot", true, false),
+            (Variety::Rash, "rash", false, false),
+        ] {
+            assert_eq!((variety.name(), variety.has(true), variety.has(false)), (name, always, others));
+        }
+        assert_eq!([is_compiled(true), is_compiled(false)], [VARIETY.has(true), VARIETY.has(false)]);
+    }
+
+    #[test]
+    fn an_event_is_on_if_its_bit_is_set() {
+        static BYTE: AtomicU8 = AtomicU8::new(0b1000_0101);
+        let on: Vec<usize> = (8..16).filter(|bit| is_on(true, &BYTE, *bit)).collect();
+        let expected: &[usize] = if VARIETY.has(true) { &[8, 10, 15] } else { &[] };
+        assert_eq!(on, expected);
+    }
+
+    #[test]
+    fn there_is_a_switch_for_each_event() {
+        let bits =
+            |mask: &[AtomicU8]| mask.iter().map(|byte| byte.load(Ordering::Relaxed)).collect::<Vec<_>>();
+        assert_eq!(bits(&switches::<1>(1)), [0b1]);
+        assert_eq!(bits(&switches::<1>(7)), [0b111_1111]);
+        assert_eq!(bits(&switches::<1>(8)), [0xff]);
+        assert_eq!(bits(&switches::<2>(11)), [0xff, 0b111]);
+        assert_eq!(bits(&switches::<2>(16)), [0xff, 0xff]);
+    }
+
+    #[test]
+    fn texts_are_compared_as_a_whole() {
+        for (one, other, expected) in [
+            ("", "", true),
+            ("abc", "abc", true),
+            ("abc", "abd", false),
+            ("abc", "xbc", false),
+            ("abc", "ab", false),
+            ("ab", "abc", false),
+            ("", "a", false),
+        ] {
+            assert_eq!(is_same(one, other), expected, "{one} {other}");
+        }
+    }
+}

@@ -49,3 +49,25 @@ fn signal_of(number: core::ffi::c_int) -> Option<Signal> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_have_their_names() {
+        for (number, expected) in [
+            (libc::SIGSEGV, Some(Signal::Segv)),
+            (libc::SIGBUS, Some(Signal::Bus)),
+            (libc::SIGILL, Some(Signal::Ill)),
+            (libc::SIGFPE, Some(Signal::Fpe)),
+            (libc::SIGABRT, Some(Signal::Abrt)),
+            (libc::SIGTRAP, Some(Signal::Trap)),
+            (libc::SIGSYS, Some(Signal::Sys)),
+            (libc::SIGTERM, None),
+            (0, None),
+        ] {
+            assert_eq!(signal_of(number), expected, "{number}");
+        }
+    }
+}

@@ -260,3 +260,32 @@ fn os_path(path: &[u8]) -> Option<OsString> {
 fn os_path(path: &[u8]) -> Option<OsString> {
     core::str::from_utf8(path).ok().map(OsString::from)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_does_not_fit_is_only_counted() {
+        let check = |size: usize, expected: &str| {
+            let mut bytes = [b'#'; 9];
+            let mut room = Room { to: bytes.as_mut_ptr().cast(), size, len: 0 };
+            for text in ["abc", "", "defg"] {
+                room.write_str(text).expect("no error");
+            }
+            assert_eq!(room.len, 7, "{size}");
+            assert_eq!(core::str::from_utf8(&bytes), Ok(expected), "{size}");
+        };
+        // The last byte of the size is for the NUL, which comes later.
+        check(9, "abcdefg##");
+        check(8, "abcdefg##");
+        check(7, "abcdef###");
+        check(4, "abc######");
+        check(3, "ab#######");
+        check(1, "#########");
+        check(0, "#########");
+        let mut none = Room { to: core::ptr::null_mut(), size: 9, len: 0 };
+        none.write_str("abc").expect("no error");
+        assert_eq!(none.len, 3);
+    }
+}

@@ -128,3 +128,36 @@ impl Rate {
         (ns / since(self.now.ticks, self.start.ticks).max(1)) as i64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_follow_from_the_rate_since_the_start() {
+        let rate = |ticks: u64, wall: u64| Rate {
+            start: Moment { ticks: 1_000, wall: 50_000 },
+            now: Moment { ticks: 1_000 + ticks, wall: 50_000 + wall },
+        };
+        let check = |rate: Rate, ticks: u64, expected: i64| assert_eq!(rate.ns(ticks), expected, "{ticks}");
+        check(rate(200, 4_000), 1_000, 0);
+        check(rate(200, 4_000), 1_150, 3_000);
+        check(rate(200, 4_000), 1_300, 6_000);
+        check(rate(200, 4_000), 950, -1_000);
+        // Nothing is known of the rate yet.
+        check(rate(0, 3), 1_002, 6);
+    }
+
+    #[test]
+    fn a_traceback_has_a_limit() {
+        let check = |most: usize, expected: usize| {
+            let all = [Traceback::current_thread(most), Traceback::all_threads(most)];
+            assert_eq!(all.map(|traceback| traceback.most), [expected; 2]);
+        };
+        check(0, 0);
+        check(Traceback::MAX_EVENTS, Traceback::MAX_EVENTS);
+        check(usize::MAX, Traceback::MAX_EVENTS);
+        assert_eq!(Traceback::all_threads(1).thread, None);
+        assert_eq!(Traceback::current_thread(1).thread, Some(thread::number()));
+    }
+}

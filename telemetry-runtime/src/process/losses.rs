@@ -58,3 +58,25 @@ fn remedy(cause: LossCause, policy: Policy) -> &'static str {
         (cause, _) => cause.remedy(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_helps_depends_on_the_policy() {
+        let wait = Policy::Wait(core::time::Duration::from_secs(1));
+        for (cause, policy, expected) in [
+            (LossCause::PoolFull, Policy::DropNewest, LossCause::PoolFull.remedy()),
+            (LossCause::PoolFull, Policy::OverwriteOldest, LossCause::PoolFull.remedy()),
+            (LossCause::PoolFull, wait, "raise TELEMETRY_BUFFER"),
+            (LossCause::Sink, Policy::DropNewest, LossCause::Sink.remedy()),
+            (LossCause::Sink, Policy::OverwriteOldest, LossCause::PoolFull.remedy()),
+            (LossCause::Sink, wait, LossCause::Sink.remedy()),
+            (LossCause::Reentrant, wait, LossCause::Reentrant.remedy()),
+            (LossCause::Reentrant, Policy::OverwriteOldest, LossCause::Reentrant.remedy()),
+        ] {
+            assert_eq!(remedy(cause, policy), expected, "{cause:?} {policy:?}");
+        }
+    }
+}

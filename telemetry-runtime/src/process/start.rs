@@ -308,3 +308,47 @@ extern "C" fn at_exit() {
     }
     socket::end();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_words_and_times() {
+        let policy = |text, expected| assert_eq!(policy_of(text), expected, "{text}");
+        policy("drop", Some(Policy::DropNewest));
+        policy("overwrite", Some(Policy::OverwriteOldest));
+        policy("wait", Some(Policy::Wait(DEFAULT_WAIT)));
+        policy("wait:0.5", Some(Policy::Wait(Duration::from_millis(500))));
+        for text in ["", "wait:", "wait:x", "drop:1", "overwrite:1", "never"] {
+            policy(text, None);
+        }
+        let sample = |text, expected| assert_eq!(interval(text), expected, "{text}");
+        sample("off", Some(Duration::ZERO));
+        sample("0.5", Some(Duration::from_millis(500)));
+        for text in ["0", "", "on", "-1"] {
+            sample(text, None);
+        }
+        for (text, expected) in
+            [("on", Some(true)), ("1", Some(true)), ("off", Some(false)), ("0", Some(false)), ("yes", None)]
+        {
+            assert_eq!(on_or_off(text), expected, "{text}");
+        }
+        for (text, expected) in [("allow", Some(true)), ("refuse", Some(false)), ("on", None), ("", None)] {
+            assert_eq!(allow_or_refuse(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_may_have_threads_sampled() {
+        let check = |config: Option<Config>, expected: Option<bool>| {
+            let found = configured_sampling(config.as_ref());
+            assert_eq!(found.map(|sampling| sampling.is_cpu), expected);
+        };
+        check(None, None);
+        check(Some(Config::new()), None);
+        check(Some(Config::new().sampling("off")), None);
+        check(Some(Config::new().sampling("cpu:100")), Some(true));
+        check(Some(Config::new().sampling("wall:100")), Some(false));
+    }
+}

@@ -22,3 +22,20 @@ impl Drop for ReentryGuard {
         IS_INSIDE.set(false);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ReentryGuard;
+
+    #[test]
+    fn a_thread_has_the_mark_once() {
+        let enter = || ReentryGuard::enter().is_some();
+        assert_eq!([enter(), enter()], [true; 2], "each gives it back");
+        let inside = ReentryGuard::enter();
+        assert!(inside.is_some());
+        assert_eq!([enter(), enter()], [false; 2]);
+        assert!(std::thread::spawn(enter).join().unwrap(), "another thread");
+        drop(inside);
+        assert!(enter());
+    }
+}

@@ -58,6 +58,19 @@ pub(crate) fn bytes(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    #[test]
+    fn times_are_seconds() {
+        let check = |text, expected| assert_eq!(super::seconds(text), expected, "{text}");
+        check("2", Some(Duration::from_secs(2)));
+        check("0", Some(Duration::ZERO));
+        check("0.25", Some(Duration::from_millis(250)));
+        for text in ["", "2s", "-1", "nan", "inf", "1e99"] {
+            check(text, None);
+        }
+    }
+
     #[test]
     fn sizes_have_suffixes() {
         let check = |text, expected| assert_eq!(super::bytes(text), expected, "{text}");

@@ -147,3 +147,48 @@ pub(crate) fn set_sample_interval(interval: Option<Duration>) {
 pub(crate) fn sample_interval() -> Option<Duration> {
     Some(SAMPLE_INTERVAL.load(Ordering::Relaxed)).filter(|&interval| interval > 0).map(Duration::from_nanos)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MICRO: Duration = Duration::from_micros(1);
+    const MILLI: Duration = Duration::from_millis(1);
+    const SECOND: Duration = Duration::from_secs(1);
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// The only test that sets them. No start of the runtime does meanwhile.
+    #[test]
+    fn what_is_set_is_limited_and_comes_back() {
+        assert!(crate::own::registry::ensure());
+        for (given, expected) in [
+            (Policy::OverwriteOldest, Policy::OverwriteOldest),
+            (Policy::Wait(Duration::ZERO), Policy::Wait(MICRO)),
+            (Policy::Wait(5 * SECOND), Policy::Wait(5 * SECOND)),
+            (Policy::Wait(Duration::MAX), Policy::Wait(HOUR)),
+            (Policy::DropNewest, Policy::DropNewest),
+        ] {
+            set_policy(given);
+            assert_eq!(policy(), expected);
+        }
+        for (given, expected) in [
+            (Some(Duration::ZERO), MILLI),
+            (Some(7 * MILLI), 7 * MILLI),
+            (Some(Duration::MAX), HOUR),
+            (None, SECOND),
+        ] {
+            set_latency(given);
+            assert_eq!(latency(), expected);
+        }
+        for (given, expected) in [
+            (None, None),
+            (Some(MICRO), Some(MILLI)),
+            (Some(7 * MILLI), Some(7 * MILLI)),
+            (Some(Duration::MAX), Some(HOUR)),
+            (Some(SECOND), Some(SECOND)),
+        ] {
+            set_sample_interval(given);
+            assert_eq!(sample_interval(), expected);
+        }
+    }
+}

@@ -208,3 +208,104 @@ impl<'a> Batch<'a> {
         self.blocks.iter().flatten().map(|bytes| bytes.len()).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sink that says as little as it may.
+    struct Plain;
+
+    impl Sink for Plain {
+        fn write(&mut self, _: &Batch<'_>) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A sink that says something else to every question.
+    struct Odd;
+
+    impl Sink for Odd {
+        fn write(&mut self, _: &Batch<'_>) -> io::Result<()> {
+            Err(io::Error::other("write"))
+        }
+
+        fn begin(&mut self, bytes: usize) -> io::Result<Start> {
+            Ok(Start::new_if(bytes == 7))
+        }
+
+        fn max_block(&self) -> usize {
+            2000
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::Error::other("flush"))
+        }
+
+        fn is_behind(&self) -> bool {
+            true
+        }
+
+        fn unsent(&self) -> usize {
+            2
+        }
+
+        fn forgotten(&mut self) -> usize {
+            3
+        }
+
+        fn lost(&self) -> u64 {
+            4
+        }
+
+        fn is_closed(&self) -> bool {
+            true
+        }
+
+        fn wants_facts(&self) -> bool {
+            true
+        }
+
+        fn leaves_host(&self) -> bool {
+            true
+        }
+
+        fn after_fork(&mut self) -> bool {
+            true
+        }
+
+        fn name(&self) -> String {
+            "odd".into()
+        }
+    }
+
+    /// Returns what a sink says.
+    fn answers<S: Sink>(sink: &mut S) -> String {
+        let results = [sink.write(&Batch { blocks: &[] }).is_ok(), sink.flush().is_ok()];
+        let numbers = (sink.max_block(), sink.unsent(), sink.forgotten(), sink.lost());
+        let states = [sink.is_behind(), sink.is_closed(), sink.wants_facts(), sink.leaves_host()];
+        let begin = sink.begin(7).ok();
+        format!("{results:?} {numbers:?} {states:?} {begin:?} {} {}", sink.after_fork(), sink.name())
+    }
+
+    #[test]
+    fn a_box_passes_all_questions_on() {
+        let most = usize::MAX;
+        let plain = format!(
+            "[true, true] ({most}, 0, 0, 0) [false, false, false, false] Some(Continued) false a sink"
+        );
+        let odd = "[false, false] (2000, 2, 3, 4) [true, true, true, true] Some(New) true odd";
+        assert_eq!((answers(&mut Plain), answers(&mut Odd)), (plain.clone(), odd.to_owned()));
+        let mut boxes: [Box<dyn Sink>; 2] = [Box::new(Plain), Box::new(Odd)];
+        assert_eq!(boxes.each_mut().map(answers), [plain, odd.to_owned()]);
+    }
+
+    #[test]
+    fn a_batch_has_no_empty_slices() {
+        let blocks: [[&[u8]; 2]; 2] = [[b"head", b"payload"], [b"HEAD", b""]];
+        let batch = Batch { blocks: &blocks };
+        assert_eq!((batch.byte_len(), batch.iter().count()), (15, 2));
+        let slices: Vec<Vec<u8>> = batch.slices().iter().map(|slice| slice.to_vec()).collect();
+        assert_eq!(slices, [&b"head"[..], b"payload", b"HEAD"]);
+    }
+}

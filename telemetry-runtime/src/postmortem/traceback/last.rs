@@ -143,3 +143,41 @@ pub(super) fn decode(
     walk.next(payload, slots, tell)?.ok()?;
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_events_are_kept_in_order() {
+        let check = |room: usize, expected: &[(u64, u32)]| {
+            let (mut found, mut len) = (vec![Found::NONE; room], 0);
+            for (index, time) in (0..).zip([5, 1, 9, 7, 5, 3, 9]) {
+                keep(&mut found, &mut len, &Found { time, index, ..Found::NONE });
+            }
+            let kept: Vec<_> = found[..len].iter().map(|event| (event.time, event.index)).collect();
+            assert_eq!(kept, expected, "{room}");
+        };
+        check(9, &[(1, 1), (3, 5), (5, 0), (5, 4), (7, 3), (9, 2), (9, 6)]);
+        check(7, &[(1, 1), (3, 5), (5, 0), (5, 4), (7, 3), (9, 2), (9, 6)]);
+        check(4, &[(5, 4), (7, 3), (9, 2), (9, 6)]);
+        check(1, &[(9, 6)]);
+    }
+
+    #[test]
+    fn events_of_one_time_have_the_order_of_readers() {
+        let first = Found { time: 5, thread: 2, inherits: false, kind: 1, ..Found::NONE };
+        for later in [
+            Found { time: 6, thread: 1, kind: 0, ..first },
+            Found { thread: 3, kind: 0, ..first },
+            Found { inherits: true, kind: 0, ..first },
+            Found { kind: 2, ..first },
+        ] {
+            for pair in [[first, later], [later, first]] {
+                let (mut found, mut len) = ([Found::NONE; 2], 0);
+                pair.iter().for_each(|event| keep(&mut found, &mut len, event));
+                assert!(found[0].key() == first.key() && found[1].key() == later.key());
+            }
+        }
+    }
+}

@@ -159,3 +159,92 @@ fn padded(width: usize, write: impl Fn(&mut dyn Write) -> fmt::Result) -> impl D
     }
     Padded(width, write)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::registry::Registry;
+    use crate::memory::tests::registry;
+
+    const MODE: TypeInfo = TypeInfo { is_flags: true, values: &[(0, "None"), (1, "Read"), (2, "Write")] };
+
+    #[test]
+    fn values_are_shown_as_in_the_registry() {
+        let def = registry().def();
+        let check = |shown: Value<'_>, expected: &str| {
+            let mut text = String::new();
+            value(&mut text, &shown, def).expect("room");
+            assert_eq!(text, expected);
+        };
+        check(Value::Address(Some(255)), "0xff");
+        check(Value::Word(Some(255)), "255");
+        check(Value::Address(None), "?");
+        check(Value::Word(None), "?");
+        check(Value::Unsigned(7), "7");
+        check(Value::Signed(-7), "-7");
+        check(Value::Bool(true), "true");
+        check(Value::F32(0.1), "0.1");
+        check(Value::F64(1e300), "1e300");
+        check(Value::String(b"it's \"a\"\n\\\xff"), r#""it's \"a\"\n\\\xff""#);
+        check(Value::Bytes(&[]), "[]");
+        check(Value::Bytes(&[1, 0xff, 16]), "[01 ff 10]");
+        check(Value::Named(1, 0), "High");
+        check(Value::Named(9, 0), "9");
+        check(Value::Named(1, 5), "1");
+    }
+
+    #[test]
+    fn flags_are_joined() {
+        let check = |number: i128, ty: &TypeInfo, expected: &str| {
+            let mut text = String::new();
+            named(&mut text, number, ty).expect("room");
+            assert_eq!(text, expected);
+        };
+        let values: &'static [(i128, &str)] = MODE.values;
+        let without = TypeInfo { values: &values[1..], ..MODE };
+        for (number, expected) in [(1, "Read"), (3, "Read|Write"), (5, "Read|0x4"), (8, "0x8")] {
+            check(number, &MODE, expected);
+            check(number, &without, expected);
+        }
+        check(0, &MODE, "None");
+        check(0, &without, "0");
+        check(3, &TypeInfo { is_flags: false, ..MODE }, "3");
+    }
+
+    #[test]
+    fn columns_are_padded_by_characters() {
+        let check = |width, text: &str, expected: &str| {
+            assert_eq!(format!("{}|", padded(width, |out| out.write_str(text))), expected);
+        };
+        check(5, "abc", "abc  |");
+        check(5, "äöü", "äöü  |");
+        check(3, "abc", "abc|");
+        check(0, "abc", "abc|");
+    }
+
+    /// Returns an event of a thread.
+    fn found(registry: &'static Registry, thread: u32, name: &str) -> Found {
+        let mut found = Found { thread, registry: Some(registry), ..Found::NONE };
+        found.thread_name[..name.len()].copy_from_slice(name.as_bytes());
+        found
+    }
+
+    #[test]
+    fn a_line_says_what_would_not_be_clear() {
+        let (cache, other_cache) = (registry(), registry());
+        let event = &cache.def().events[1];
+        let check = |own: Found, other: Option<Found>, thread: &str, name: &str| {
+            let all: Vec<Found> = [own].into_iter().chain(other).collect();
+            let mut text = String::new();
+            let line = Line::new(&own, &all, 1_234_567).expect("a registry");
+            line.piece(&mut text, &Piece::Event(event)).expect("room");
+            assert_eq!(text, format!("        1,234,567  {thread:15}  Access  {name}"));
+        };
+        let own = found(cache, 1, "main");
+        check(own, None, "main", "Miss");
+        check(own, Some(found(cache, 2, "other")), "main", "Miss");
+        check(own, Some(found(cache, 2, "main")), "main#1", "Miss");
+        check(own, Some(found(other_cache, 2, "other")), "main", "cache:Miss");
+        check(found(cache, 3, ""), None, "#3", "Miss");
+    }
+}

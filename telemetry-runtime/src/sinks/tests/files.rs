@@ -65,6 +65,41 @@ fn a_file_of_another_process_is_left_alone() {
     assert_eq!(read(&path), [9]);
 }
 
+/// At the default name, where a file that is no stream of this user stays as it is.
+#[test]
+#[cfg(unix)]
+fn the_last_stream_is_kept_if_nothing_is_in_the_way() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let [path, old] = ["a.tel", "a.tel.old"].map(|name| dir.path().join(name));
+    let stream = |seq| _ = write(&mut File::by_default(&path), [seq]).expect("a writable file");
+    stream(1);
+    assert_eq!(names(dir.path()), ["a.tel"]);
+    stream(2);
+    assert_eq!([read(&path), read(&old)], [[2], [1]]);
+    stream(3);
+    assert_eq!([read(&path), read(&old)], [[3], [2]]);
+    // Another sink writes the old one.
+    let mut other = File::new(&old);
+    write(&mut other, [9]).expect("a writable file");
+    stream(4);
+    assert_eq!([read(&path), read(&old)], [[4], [9]]);
+    drop(other);
+    // What is no stream is not kept, and is not replaced.
+    fs::write(&path, "no stream").expect("a file");
+    stream(5);
+    assert_eq!([read(&path), read(&old)], [[5], [9]]);
+    fs::write(&old, "no stream").expect("a file");
+    stream(6);
+    assert_eq!((read(&path), fs::read(&old).expect("a file")), (vec![6], b"no stream".to_vec()));
+    // A name or a link that the user has chosen is for this stream.
+    fs::remove_file(&old).expect("a file");
+    write(&mut File::new(&path), [7]).expect("a writable file");
+    fs::rename(&path, dir.path().join("b.tel")).expect("a file");
+    std::os::unix::fs::symlink("b.tel", &path).expect("a link");
+    stream(8);
+    assert_eq!((names(dir.path()), read(&path)), (vec!["a.tel".to_owned(), "b.tel".to_owned()], vec![8]));
+}
+
 /// A child process with the same settings, as those of a shell or a test runner.
 #[test]
 #[cfg(unix)]
