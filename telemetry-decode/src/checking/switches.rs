@@ -262,12 +262,10 @@ impl OfSession {
     /// Adds words that are set at a time, or reset.
     fn change(&mut self, ns: i64, mask: Mask, words: &str, sets: bool) {
         // A caller that sorts by time notes changes as they arrive.
-        let mut place = self.changes.partition_point(|change| change.ns <= ns);
-        for word in words.split_ascii_whitespace() {
-            let (word, adds) = control::sign(word);
-            self.changes.insert(place, Change { ns, mask, word: word.into(), is_on: adds == sets });
-            place += 1;
-        }
+        let place = self.changes.partition_point(|change| change.ns <= ns);
+        let changes = words.split_ascii_whitespace().map(control::sign);
+        let changes = changes.map(|(word, adds)| Change { ns, mask, word: word.into(), is_on: adds == sets });
+        self.changes.splice(place..place, changes);
     }
 }
 
