@@ -167,25 +167,12 @@ fn of_words(out: &mut Region<'_>, key: &str, words: &dyn fmt::Display) {
     out.whole(0, |out| {
         write!(out, "{key} = \"")?;
         let before = out.as_bytes().len();
-        write!(InString(out), "{words}")?;
+        write!(InString(&mut *out), "{words}")?;
         if out.as_bytes()[before..].trim_ascii().is_empty() {
             return Err(fmt::Error);
         }
         out.write_str("\"\n")
     });
-}
-
-/// Writes text inside of a TOML basic string.
-struct InString<'o, 'm>(&'o mut Region<'m>);
-
-impl Write for InString<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        text.chars().try_for_each(|c| match c {
-            '"' | '\\' => write!(self.0, "\\{c}"),
-            c if c.is_control() => write!(self.0, "\\u{:04x}", c as u32),
-            c => self.0.write_char(c),
-        })
-    }
 }
 
 /// Writes facts that may be secret. Each of them is written only if the configuration names it.
@@ -331,23 +318,32 @@ impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
         for chunk in self.0.utf8_chunks() {
-            // Most texts need no escapes, so they are written in one piece.
-            let mut rest = chunk.valid();
-            let is_escaped = |c: char| matches!(c, '"' | '\\') || c.is_control();
-            while let Some((at, c)) = rest.char_indices().find(|&(_, c)| is_escaped(c)) {
-                f.write_str(&rest[..at])?;
-                match c {
-                    '"' | '\\' => write!(f, "\\{c}")?,
-                    c => write!(f, "\\u{:04x}", c as u32)?,
-                }
-                rest = &rest[at + c.len_utf8()..];
-            }
-            f.write_str(rest)?;
+            InString(&mut *f).write_str(chunk.valid())?;
             if !chunk.invalid().is_empty() {
                 f.write_char(char::REPLACEMENT_CHARACTER)?;
             }
         }
         f.write_char('"')
+    }
+}
+
+/// Writes text inside of a TOML basic string.
+struct InString<'o, O>(&'o mut O);
+
+impl<O: Write> Write for InString<'_, O> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        // Most texts need no escapes, so they are written in one piece.
+        let mut rest = text;
+        let is_escaped = |c: char| matches!(c, '"' | '\\') || c.is_control();
+        while let Some((at, c)) = rest.char_indices().find(|&(_, c)| is_escaped(c)) {
+            self.0.write_str(&rest[..at])?;
+            match c {
+                '"' | '\\' => write!(self.0, "\\{c}")?,
+                c => write!(self.0, "\\u{:04x}", c as u32)?,
+            }
+            rest = &rest[at + c.len_utf8()..];
+        }
+        self.0.write_str(rest)
     }
 }
 
