@@ -206,7 +206,11 @@ fn of_the_words_of_the_start() {
         );
         let events = read(&run);
         let facts = &events.sessions()[0].facts;
-        assert_eq!(["control", "record"].map(|key| facts.text(key)), expected, "{variables:?}");
+        assert_eq!(
+            ["control_at_start", "record_at_start"].map(|key| facts.text(key)),
+            expected,
+            "{variables:?}"
+        );
     };
     let [control, record] = ["TELEMETRY_CONTROL", "TELEMETRY_RECORD"];
     check(&[], [Some("Tick Fix"), Some("Alloc")]);

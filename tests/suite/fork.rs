@@ -111,7 +111,7 @@ fn a_child_states_the_words_of_its_parent() {
     let words = |path: PathBuf| {
         let mut events = Reader::open(path).expect("a stream").events().expect("a stream");
         while events.next().expect("a readable stream").is_some() {}
-        events.sessions()[0].facts.text("control").map(str::to_owned)
+        events.sessions()[0].facts.text("control_at_start").map(str::to_owned)
     };
     assert_eq!(words(run.path()).as_deref(), Some("all"));
     let of_children: Vec<_> = children(&run).into_iter().map(words).collect();

@@ -35,8 +35,9 @@ pub(crate) fn unpack<'p>(header: &Header, payload: &'p [u8]) -> Result<(Header, 
     Ok((header, Cow::Owned(unpacked)))
 }
 
-/// Returns the payload of a block as it was before compression; `None` if it cannot be decompressed.
-/// Takes no more memory than the payload can decompress to, and never more than [`MAX_PAYLOAD`].
+/// Returns the payload of a block as it was before compression, or `None` if it cannot be
+/// decompressed. Takes no more memory than the payload can decompress to, and never more than
+/// [`MAX_PAYLOAD`].
 pub fn unpacked<'p>(header: &Header, payload: &'p [u8]) -> Option<Cow<'p, [u8]>> {
     unpack(header, payload).ok().map(|(_, payload)| payload)
 }

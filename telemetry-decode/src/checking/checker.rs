@@ -132,8 +132,8 @@ impl Checker {
         }
     }
 
-    /// Takes an event with memory of its own, and appends what it breaks. Such events say nothing of
-    /// switches and limits.
+    /// Takes an event with memory of its own, and appends what it breaks. Such events say
+    /// nothing of switches and limits.
     pub fn take_owned(&mut self, event: &OwnedEvent, found: &mut Vec<Broken>) {
         self.events += 1;
         if event.registry().name == own::NAME {

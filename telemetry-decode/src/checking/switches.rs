@@ -14,7 +14,7 @@ use crate::values::value::Value;
 const MAX_CHANGES: usize = 1_000;
 
 /// The facts of a session that are words of its start, as runtimes write them.
-const WORDS: [(&str, Mask); 2] = [("control", Mask::Output), ("record", Mask::Record)];
+const WORDS: [(&str, Mask); 2] = [("control_at_start", Mask::Output), ("record_at_start", Mask::Record)];
 
 /// The time of the words of the start: before all events.
 const START: i64 = i64::MIN;

@@ -213,7 +213,8 @@ impl io::Read for Pausing<'_> {
     }
 }
 
-/// A read that timed out may be repeated. Events and verdict are the same, also amid damage.
+/// A read that timed out may be repeated. Events and verdict are the same, also in a damaged
+/// stream.
 #[test]
 fn reading_goes_on_after_an_error() {
     let whole = small(1).stream;

@@ -414,8 +414,8 @@ fn lies_take_no_time() {
     }
 }
 
-/// The account of a lane says where events are that the image does not have. Those of a block that a
-/// shipper withheld are not there, either.
+/// The account of a lane says where events are that the image does not have. Those of a block that
+/// a shipper withheld are not there, either.
 #[test]
 fn accounts_tell_where_events_are() {
     let stream = withheld("..w.x.");

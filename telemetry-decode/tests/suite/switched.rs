@@ -38,7 +38,7 @@ fn check_rule(rule: &str, name: &str, happens: &[Happens], verdict: Verdict) {
 /// A runtime states the words of the environment or the configuration as a fact.
 #[test]
 fn by_the_words_of_the_start() {
-    let check = |words, verdict| check(&[Fact("control", words), REQUEST], verdict);
+    let check = |words, verdict| check(&[Fact("control_at_start", words), REQUEST], verdict);
     check("all", Broken);
     check("Request", Undecided);
     check("Request 0x2", Broken);
@@ -51,13 +51,13 @@ fn by_the_words_of_the_start() {
 /// The program and its users switch events while it runs. The runtime tells that by events.
 #[test]
 fn by_later_words() {
-    let all = Fact("control", "all");
+    let all = Fact("control_at_start", "all");
     check(&[all, REQUEST, Switch(5, "Response", false)], Undecided);
     check(&[all, REQUEST, Switch(5, "Request", false)], Broken);
     check(&[all, Switch(1, "-Serving", true), REQUEST], Undecided);
     check(&[all, Switch(1, "Serving", false), Switch(1, "all", true), REQUEST], Broken);
     check(&[all, REQUEST, Switch(5, "-Response all", true)], Broken);
-    let one = Fact("control", "Request");
+    let one = Fact("control_at_start", "Request");
     check(&[one, Switch(1, "Response", true), REQUEST], Broken);
     check(&[one, REQUEST, Switch(5, "Response", true)], Undecided);
     // It came later, when it was on.
@@ -68,7 +68,7 @@ fn by_later_words() {
 #[test]
 fn the_end_of_a_span_that_is_replaced() {
     let begin = |time| Event(time, 1, 3, 7);
-    let happens = |word| [Fact("control", "all"), begin(2), Switch(3, word, false), begin(4), End];
+    let happens = |word| [Fact("control_at_start", "all"), begin(2), Switch(3, word, false), begin(4), End];
     let too_many = "2-4 2 spans `Work` were open at once, expected at most 1";
     let rule = "at_most = 1\nopen = \"Work\"\nby = \"id\"";
     rules::check(rule, &happens("WorkEnd"), &[&format!("undecided {too_many}")]);
@@ -92,19 +92,22 @@ fn without_words_at_the_start() {
 /// snapshot. That has kinds which are not output.
 #[test]
 fn what_the_flight_recorder_records() {
-    let all = Fact("record", "all");
+    let all = Fact("record_at_start", "all");
     check(&[all, RESPONSE, REQUEST], Broken);
     check(&[all, REQUEST], Undecided);
-    check(&[Fact("control", "Request"), all, REQUEST], Undecided);
-    check(&[Fact("control", "Request WorkBegin"), all, REQUEST], Broken);
-    check(&[Fact("control", "Request WorkBegin"), Fact("record", "WorkEnd"), REQUEST], Undecided);
+    check(&[Fact("control_at_start", "Request"), all, REQUEST], Undecided);
+    check(&[Fact("control_at_start", "Request WorkBegin"), all, REQUEST], Broken);
     check(
-        &[Fact("control", "Request"), all, REQUEST, Switch(5, "Serving", true), Event(6, 1, 2, 0)],
+        &[Fact("control_at_start", "Request WorkBegin"), Fact("record_at_start", "WorkEnd"), REQUEST],
+        Undecided,
+    );
+    check(
+        &[Fact("control_at_start", "Request"), all, REQUEST, Switch(5, "Serving", true), Event(6, 1, 2, 0)],
         Undecided,
     );
     check(&[all, RESPONSE, REQUEST, Recorder(5, "Response", false)], Undecided);
     check(&[all, RESPONSE, REQUEST, Recorder(5, "Request", false)], Broken);
-    let one = Fact("record", "Request");
+    let one = Fact("record_at_start", "Request");
     check(&[one, RESPONSE, Recorder(1, "Serving", true), REQUEST], Broken);
     check(&[one, RESPONSE, REQUEST, Recorder(5, "Serving", true)], Undecided);
 }
@@ -121,7 +124,7 @@ fn by_the_build() {
     check_traced(&[cool, REQUEST], Broken);
     check_traced(&[hot, REQUEST], Undecided);
     check_traced(&[rash, REQUEST], Undecided);
-    check_traced(&[hot, Fact("control", "all"), REQUEST], Undecided);
+    check_traced(&[hot, Fact("control_at_start", "all"), REQUEST], Undecided);
     // A part of the program has it.
     check_traced(&[hot, Event(1, 1, 99, 0), REQUEST], Broken);
     check(&[hot, REQUEST], Broken);
@@ -131,7 +134,7 @@ fn by_the_build() {
 /// A stream with words of its own does not depend on switches, but on the build.
 #[test]
 fn switches_can_be_ignored() {
-    for (fact, expected) in [(Fact("control", "Request"), true), (Fact("variety", "rash"), false)] {
+    for (fact, expected) in [(Fact("control_at_start", "Request"), true), (Fact("variety", "rash"), false)] {
         let happens = [fact, REQUEST, Switch(5, "Response", false), End];
         let stream = rules::stream(&rules::registry(COMES), &happens);
         let mut events = Reader::from_slice(&stream).order(Order::Time).events().unwrap();

@@ -20,7 +20,7 @@ pub(crate) fn keep_session(wanted: Option<&str>, output: &dyn Display, record: &
     // freed.
     let memory = unsafe { core::slice::from_raw_parts_mut(at.add(HEADER_LEN), facts::MAX_START_LEN) };
     let mut text = Region::new(memory);
-    facts::of_start(&mut text, wanted, &[("control", output), ("record", record)]);
+    facts::of_start(&mut text, wanted, &[("control_at_start", output), ("record_at_start", record)]);
     let len = text.as_bytes().len();
     give_back(facts::MAX_START_LEN - len);
     let (text, _) = memory.split_at(len);
