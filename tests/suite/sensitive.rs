@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use telemetry_decode::Reader;
+use telemetry_decode::{Completeness, Reader};
 
 use crate::support::ledger::Ledger;
 use crate::support::process::{Numbers, Outcome, Process, SetOnDrop, child};
@@ -74,6 +74,13 @@ impl Received {
         Ledger::of(&self.path)
     }
 
+    fn completeness(&self) -> Completeness {
+        let mut events =
+            Reader::open(&self.path).expect("a stream").show_sensitive(true).events().expect("a stream");
+        while events.next().expect("a readable stream").is_some() {}
+        events.completeness()
+    }
+
     /// Checks that what is not here is exactly what stays on the host.
     fn check_withheld(&self) {
         assert!(!self.has(SECRET));
@@ -83,12 +90,7 @@ impl Received {
         assert_eq!((ledger.covered, ledger.excluded), (2 * events, 2 * events), "{ledger:?}");
         assert_eq!(ledger.lost.events(), 0);
         assert_eq!(ledger.given, ledger.covered + ledger.own, "{ledger:?}");
-        let completeness = {
-            let mut events =
-                Reader::open(&self.path).expect("a stream").show_sensitive(true).events().expect("a stream");
-            while events.next().expect("a readable stream").is_some() {}
-            events.completeness()
-        };
+        let completeness = self.completeness();
         assert!(completeness.is_complete(), "{completeness}");
         assert_eq!(completeness.excluded(), 2 * events);
         // By lane: all events of one kind, and none of the others.
@@ -277,10 +279,7 @@ fn labels_stay_with_the_kinds_that_refer_to_them() {
     assert!(!received.has(SECRET) && !received.has("Town-Quux"));
     let ledger = received.ledger();
     assert_eq!((ledger.covered, ledger.excluded), (LABELS, LABELS), "{ledger:?}");
-    let mut events =
-        Reader::open(&received.path).expect("a stream").show_sensitive(true).events().expect("a stream");
-    while events.next().expect("a readable stream").is_some() {}
-    let completeness = events.completeness();
+    let completeness = received.completeness();
     assert!(completeness.is_complete(), "{completeness}");
     // The events that give labels their strings count, too.
     assert_eq!(completeness.excluded(), 2 * LABELS, "{completeness}");
@@ -318,7 +317,12 @@ fn a_second_connection_states_what_is_withheld() {
             // The lane above is quiet from now on. This one notices that the connection is gone.
             let since = Instant::now();
             let mut number = 0;
-            while telemetry::counters::by_sink()[0].failure.is_none() && since.elapsed() < TIMEOUT {
+            // On a busy machine, the first failure is that there is no connection yet.
+            let is_lost = || {
+                let failure = telemetry::counters::by_sink().swap_remove(0).failure;
+                failure.is_some_and(|text| !text.starts_with("not connected yet"))
+            };
+            while !is_lost() && since.elapsed() < TIMEOUT {
                 private::tick!(number, telemetry::intern(LABEL));
                 telemetry::flush();
                 number += 1;
@@ -334,5 +338,6 @@ fn a_second_connection_states_what_is_withheld() {
     });
     let received = received(run, bytes);
     assert!(!received.has(SECRET));
-    assert_eq!(received.ledger().excluded, 2);
+    // The first connection may have got the first events of the other lane.
+    assert_eq!(received.completeness().excluded(), 2);
 }

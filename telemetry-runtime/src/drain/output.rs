@@ -274,6 +274,12 @@ impl Output {
         }
     }
 
+    /// Prepares a stream that goes on with another reader, whose connection replaces a lost one.
+    /// Returns true if there is such a reader.
+    pub(crate) fn renew(&mut self) -> bool {
+        self.sent.session && self.begin(0) == Some(true)
+    }
+
     /// Returns true if the stream states all losses of an ended lane.
     pub(crate) fn has_stated(&self, record: &LaneRecord) -> bool {
         self.lanes.get(&key(record)).is_none_or(|lane| lane.has_stated(record))

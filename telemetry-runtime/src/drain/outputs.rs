@@ -153,6 +153,12 @@ impl Outputs {
 
     /// Ends the streams that have begun. Returns the sinks, which the caller drops.
     pub(crate) fn end(&mut self) -> Vec<Output> {
+        // The last sync block may begin a stream, whose reader is to know what stays here.
+        let renewed = self.list.iter_mut().fold(false, |renewed, output| output.renew() | renewed);
+        if renewed {
+            let records: Vec<_> = LANES.taken().collect();
+            self.write_losses(&records);
+        }
         self.sync(flags::END);
         self.flush();
         std::mem::take(&mut self.list)

@@ -288,6 +288,13 @@ fn withheld_events_leave_their_number() {
     assert_eq!((counts(&output), output.has_stated(access)), ((1, 0), false));
     output.write_losses(access);
     fake.check(&["2+0: 0 after 5 excluded 5"]);
+    // The next reader learns the number, too, even if nothing but the end follows.
+    assert!(!output.renew() && output.has_stated(access));
+    fake.state().is_new = true;
+    assert!(output.renew() && !output.has_stated(access) && output.has_stated(trace));
+    output.write_losses(access);
+    output.sync(flags::END, &Loss::default());
+    fake.check(&["session", "registry", "thread 7", "2+0: 0 after 5 excluded 5", "sync 1 end"]);
     // On the host nothing is withheld.
     let here = Fake::default();
     let mut output = self::output("all", &here);
