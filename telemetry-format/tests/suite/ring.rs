@@ -1,7 +1,7 @@
 //! The head of a ring file is read as it was written, and other bytes are not a head.
 
 use proptest::prelude::*;
-use telemetry_format::{RING_MAGIC, RingHead};
+use telemetry_format::{RING_MAGIC, RING_START, RingHead};
 
 proptest! {
     #[test]
@@ -14,4 +14,11 @@ proptest! {
         bytes[at] ^= 1 << bit;
         prop_assert_eq!(RingHead::decode(&bytes, crc32c::crc32c), None, "bit {} of byte {}", bit, at);
     }
+}
+
+#[test]
+fn the_head_has_pages_of_its_own() {
+    const LARGEST_PAGE: u64 = 64 << 10;
+    assert_eq!(RING_START % LARGEST_PAGE, 0);
+    assert!(RING_START >= RingHead::LEN as u64);
 }

@@ -13,6 +13,24 @@ fn the_canonical_form_is_as_reviewed() {
 }
 
 #[test]
+fn rare_keys_have_one_form() {
+    let check = |from: &str, to: &str, canonical: &str| {
+        let registry = registry(&SMALL.replacen(from, to, 1));
+        assert!(registry.to_toml().contains(canonical), "{to}: {}", registry.to_toml());
+        assert_eq!(parse(&registry.to_toml()).expect("the canonical form"), registry);
+        registry
+    };
+    let aligned = check("unit = \"bytes\"", "align = 16", "sort = \"word\", align = 16 }");
+    assert!(aligned.wire_form().contains("param condemned word align 16\n"), "{}", aligned.wire_form());
+    // The most bytes that the values may take.
+    check("sort = \"Access\"", "sort = \"u16\", usual = 3", "sort = \"u16\", usual = 3 }");
+    check("A pool was made", "A\\tpool", "doc = \"A\\tpool\"");
+    let counter = "[[counter]]\nname = \"Load\"\ncode = 9\nused = false\nkind = \"Pool\"\ndoc = \"d\"\n";
+    let retired = check("[[span]]", &format!("{counter}[[span]]"), "name = \"Load\"");
+    assert!(!retired.event(9).expect("the counter").used);
+}
+
+#[test]
 fn limits_have_one_form() {
     let check = |given: &str, limit, canonical: &str| {
         let text = SMALL.replacen("code = 0x0011", &format!("code = 0x0011\n{given}"), 1);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use telemetry_schema::limits::MAX_FILE_LEN;
-use telemetry_schema::load;
+use telemetry_schema::{load, load_lock};
 
 use crate::{SMALL, registry};
 
@@ -55,6 +55,13 @@ fn files_that_are_no_registry_file_are_explained() {
       |
       = help: bit 0 is free
     "#);
+}
+
+#[test]
+fn only_a_missing_lock_is_none() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    assert!(load_lock(&folder.join("missing.lock")).expect("no lock").is_none());
+    assert!(load_lock(folder).is_err());
 }
 
 #[cfg(unix)]

@@ -137,6 +137,46 @@ pub(super) const EVENTS: &[Mistake] = &[
         "range_that_never_begins",
         &[("code = 0x0011", "code = 0x0011\nrange = { end = \"run\", key = \"trace\" }")],
     ),
+    meaning(
+        "range_size_of_an_array",
+        &[(
+            "code = 0x0012",
+            "code = 0x0012\nrange = { begin = \"run\", base = \"trace\", size = \"ranks\" }",
+        )],
+    ),
+    meaning(
+        "range_moves_of_numbers",
+        &[("code = 0x0012", "code = 0x0012\nrange = { move = \"run\", moves = \"ranks\" }")],
+    ),
+    meaning(
+        "range_without_params",
+        &[("params = [{ name = \"trace\", sort = \"P\" }]", "range = { begin = \"run\", key = \"trace\" }")],
+    ),
+    // Whether an unknown sort would be of the right type is not known.
+    form(
+        "range_of_an_unknown_sort",
+        &[
+            (
+                "code = 0x0011",
+                "code = 0x0011\nrange = { begin = \"run\", base = \"condemned\", size = \"condemned\" }",
+            ),
+            ("sort = \"W\"", "sort = \"Ward\""),
+        ],
+    ),
+    meaning(
+        "census_value_of_text",
+        &[(
+            "code = 0x0001",
+            "code = 0x0001\ncensus = { row = \"heap\", class = \"access\", value = \"label\" }",
+        )],
+    ),
+    meaning(
+        "census_value_of_an_address",
+        &[(
+            "code = 0x0011",
+            "code = 0x0011\ncensus = { row = \"heap\", class = \"why\", value = \"trace\" }",
+        )],
+    ),
     form("census_row_without_value", &[("code = 0x0011", "code = 0x0011\ncensus = { row = \"heap\" }")]),
     meaning(
         "census_that_never_begins",

@@ -18,6 +18,13 @@ pub(super) const KEYS: &[Mistake] = &[
             "",
         )],
     ),
+    form("missing_version", &[("version = { major = 1, median = 0, minor = 0 }\n", "")]),
+    form(
+        "missing_values",
+        &[("values = { Request = 1, Full = { value = 2, doc = \"no room left\" } }\n", "")],
+    ),
+    form("wrong_type_allow", &[("[registry]", "allow = 1\n[registry]")]),
+    form("wrong_type_sample", &[("code = 0x0011", "code = 0x0011\nsample = 100")]),
     form("missing_code", &[("code = 0x0001\n", "")]),
     form("missing_name", &[("name = \"PoolInit\"\n", "")]),
     form("sort_and_type", &[("sort = \"Access\"", "sort = \"Access\", type = \"Access\"")]),

@@ -19,6 +19,15 @@ pub(super) const LINKS: &[Mistake] = &[
     form("preset_not_text", &[("[types.Why]", "[presets]\ngc = [\"Pool\"]\n[types.Why]")]),
     form("preset_with_bitmap", &[("[types.Why]", "[presets]\ngc = \"Pool 0x4\"\n[types.Why]")]),
     form("preset_with_registry", &[("[types.Why]", "[presets]\ngc = \"gc:Pool\"\n[types.Why]")]),
+    // What a mistake leaves open is no mistake of its own.
+    form("span_of_an_event_of_another_spelling", &[("name = \"TraceStart\"", "name = \"traceStart\"")]),
+    meaning(
+        "span_named_by_a_param_of_an_unsound_event",
+        &[
+            ("sort = \"Why\"", "sort = \"Whi\""),
+            ("key = \"trace\"", "key = \"trace\"\nnamed_by = \"reason\""),
+        ],
+    ),
     // Rules.
     form(
         "rule_name_style",
@@ -26,6 +35,10 @@ pub(super) const LINKS: &[Mistake] = &[
             "[[span]]",
             "[[rule]]\nname = \"ends\"\nafter = \"TraceStart\"\ncomes = \"TraceEnd\"\ndoc = \"It ends\"\n[[span]]",
         )],
+    ),
+    form(
+        "wrong_type_open",
+        &[("[[span]]", "[[rule]]\nname = \"Ends\"\nat_most = 1\nopen = 3\ndoc = \"It ends\"\n[[span]]")],
     ),
     form("rule_without_form", &[("[[span]]", "[[rule]]\nname = \"Ends\"\ndoc = \"It ends\"\n[[span]]")]),
     form(
