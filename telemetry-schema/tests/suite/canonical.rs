@@ -25,6 +25,7 @@ fn rare_keys_have_one_form() {
     // The most bytes that the values may take.
     check("sort = \"Access\"", "sort = \"u16\", usual = 3", "sort = \"u16\", usual = 3 }");
     check("A pool was made", "A\\tpool", "doc = \"A\\tpool\"");
+    check("per pool\" }", "per pool\", network = \"allow\" }", "network = \"allow\" }");
     let counter = "[[counter]]\nname = \"Load\"\ncode = 9\nused = false\nkind = \"Pool\"\ndoc = \"d\"\n";
     let retired = check("[[span]]", &format!("{counter}[[span]]"), "name = \"Load\"");
     assert!(!retired.event(9).expect("the counter").used);

@@ -1,7 +1,7 @@
 //! Sizes, slots and finding things.
 
 use telemetry_format::put;
-use telemetry_schema::{Param, Sort};
+use telemetry_schema::{MessagePart, Param, Range, RangeAction, RangeRole, ReplayRole, Sort};
 
 use crate::{GC, registry};
 
@@ -160,4 +160,54 @@ fn things_are_found() {
     assert_eq!(registry.ty(Sort::U8), None);
     assert_eq!(registry.sort_name(event.params[1].sort), "TraceWhy");
     assert_eq!(registry.version.to_string(), "1.2.3");
+}
+
+#[test]
+fn words_name_events() {
+    let registry = registry(GC);
+    let event = registry.event(0x0011).expect("the event is there");
+    for (word, expected) in [
+        ("TraceStart", true),
+        ("trace", true),
+        ("Arena", false),
+        ("work", true),
+        ("Everything", true),
+        ("none_such", false),
+    ] {
+        assert_eq!(registry.is_named(word, event), expected, "{word}");
+    }
+}
+
+#[test]
+fn messages_have_parts() {
+    let registry = registry(GC);
+    let part_of = |name: &str| {
+        let event = registry.events.iter().position(|event| event.name == name)?;
+        registry.message_of(event).map(|(message, part)| (&*message.name, part))
+    };
+    assert_eq!(part_of("TraceStart"), Some(("Gc", MessagePart::Begin)));
+    assert_eq!(part_of("TraceEnd"), Some(("Gc", MessagePart::End)));
+    assert_eq!(part_of("AllSorts"), Some(("Alone", MessagePart::Whole)));
+}
+
+#[test]
+fn roles_lead_to_parameters() {
+    let registry = registry(GC);
+    let all = registry.event_named("AllSorts").expect("the event is there");
+    let replay = all.replay.as_ref().expect("the mark is there");
+    let name_of = |param: Option<usize>| param.map(|param| &*all.params[param].name);
+    assert_eq!(name_of(replay.param(ReplayRole::Old)), Some("p"));
+    assert_eq!(name_of(replay.param(ReplayRole::Size)), Some("w"));
+    let roles = vec![(RangeRole::Base, 3), (RangeRole::Size, 2)];
+    let range = Range { action: RangeAction::Begin, what: "run".to_owned(), roles };
+    let roles = [RangeRole::Base, RangeRole::Size, RangeRole::Owner];
+    assert_eq!(roles.map(|role| range.param(role)), [Some(3), Some(2), None]);
+}
+
+#[test]
+fn a_sample_by_value_keeps_some_values() {
+    use telemetry_schema::Limit;
+    assert!((0..100).all(|value| Limit::keeps(1, value)));
+    let kept = (0..10_000).filter(|&value| Limit::keeps(10, value)).count();
+    assert!((900..1_100).contains(&kept), "{kept}");
 }

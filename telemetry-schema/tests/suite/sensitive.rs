@@ -159,3 +159,40 @@ fn tools_see_no_values_and_no_marks_of_them() {
     // It is hidden already.
     assert_eq!(hidden.hidden(), hidden);
 }
+
+/// A tool cannot use a mark whose value it does not see.
+#[test]
+fn marks_go_with_what_they_refer_to() {
+    const MARKS: [&str; 4] = [
+        r#"replay = { action = "alloc", pointer = "at", size = "size" }"#,
+        r#"range = { begin = "run", base = "at", size = "size" }"#,
+        r#"census = { row = "heap", class = "at", value = "size" }"#,
+        r#"time = "size""#,
+    ];
+    let has_mark = |mark: &str, params: &str| {
+        let plain = with(&[("Work", params), ("Work", "")]).to_toml();
+        let marked = plain.replacen("params = [", &format!("{mark}\nparams = ["), 1);
+        let begun = marked.replacen("name = \"E1\"", "name = \"E1\"\ncensus = { begin = \"heap\" }", 1);
+        let hidden = registry(&begun).hidden();
+        let event = &hidden.events[0];
+        event.replay.is_some() || event.range.is_some() || event.census.is_some() || event.time.is_some()
+    };
+    let at = r#"{ name = "at", sort = "pointer" }, { name = "size", sort = "u64" }"#;
+    for mark in MARKS {
+        assert!(has_mark(mark, at), "{mark}");
+        let hidden = at.replace("u64\"", "u64\", sensitive = \"secret\"");
+        assert!(!has_mark(mark, &hidden), "{mark}");
+    }
+}
+
+#[test]
+fn a_hidden_parameter_is_one_value_with_its_docs() {
+    let list =
+        r#"{ name = "users", sort = "[u32; 4]", doc = "who", since = "1.0.0", sensitive = "personal" }"#;
+    let registry = with(&[("Work", list)]);
+    let ([shown], [param]) = (&registry.hidden().events[0].params[..], &registry.events[0].params[..]) else {
+        panic!("one parameter");
+    };
+    assert_eq!((&shown.doc, shown.since), (&param.doc, param.since));
+    assert!(shown.since.is_some() && shown.count == telemetry_schema::Count::One);
+}

@@ -205,6 +205,13 @@ pub(super) const EVENTS: &[Mistake] = &[
     ),
     form("numbers_of_a_string", &[(LABEL, "sort = \"S\", max = 64, numbers = \"label\"")]),
     form("numbers_of_another_spelling", &[("sort = \"Access\"", "sort = \"u16\", numbers = \"An Id\"")]),
+    meaning(
+        "numbers_whose_strings_are_of_pointers",
+        &[
+            (LABEL, "sort = \"S\", max = 64, names = \"pool\""),
+            ("sort = \"Access\"", "sort = \"u16\", numbers = \"pool\""),
+        ],
+    ),
     meaning("numbers_no_event_tells", &[("sort = \"Access\"", "sort = \"u16\", numbers = \"label\"")]),
     form("unit_of_a_stack", &[("sort = \"Access\"", "sort = \"stack\", unit = \"bytes\"")]),
     form("sensitive_unknown", &[(LABEL, "sort = \"S\", max = 64, sensitive = \"private\"")]),
