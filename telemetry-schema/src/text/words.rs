@@ -190,6 +190,7 @@ mod tests {
             ("u9", Some("u8")),
             ("u23", Some("u32")),
             ("strng", Some("string")),
+            ("piontr", Some("pointer")),
             ("u128", None),
             ("float", None),
             ("", None),
