@@ -214,7 +214,8 @@ pub(crate) fn peak(folder: &Folder, args: &str) -> usize {
             let value = status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next());
             value.map_or(0, |value| value.parse::<usize>().unwrap())
         };
-        (peak, file) = (of("VmHWM:").max(peak), of("RssFile:").max(file));
+        // Pages of a program in a file system in memory are shared memory.
+        (peak, file) = (of("VmHWM:").max(peak), (of("RssFile:") + of("RssShmem:")).max(file));
         if let Some(ended) = child.try_wait().unwrap() {
             break ended;
         }
