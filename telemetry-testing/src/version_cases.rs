@@ -159,6 +159,15 @@ pub const CASES: &[Case] = &[
         &["code-reused Grown", "code-reused Miss"],
     ),
     median("a retired event of another name", &[("Cleared", "Clear")], &["event-renamed Clear"]),
+    median(
+        "the end of a span and of a message under another name",
+        &[
+            ("name = \"Grown\"", "name = \"Grows\""),
+            ("end = \"Grown\"", "end = \"Grows\""),
+            ("end = \"Grown\"", "end = \"Grows\""),
+        ],
+        &["event-renamed Grows"],
+    ),
     // Parameters.
     minor(
         "a parameter appended",
@@ -299,6 +308,15 @@ pub const CASES: &[Case] = &[
         "a type renamed",
         &[("[types.Why]", "[types.Reason]"), ("sort = \"Why\"", "sort = \"Reason\"")],
         &["type-renamed Reason"],
+    ),
+    median(
+        "two types renamed",
+        &[
+            ("[types.Why]", "[types.Reason]"),
+            ("sort = \"Why\"", "sort = \"Reason\""),
+            ("[types.Spare]", "[types.Rest]"),
+        ],
+        &["type-renamed Rest", "type-renamed Reason"],
     ),
     median("another repr", &[("repr = \"u16\"", "repr = \"u32\"")], &["type-repr-changed Access"]),
     median("flags no more", &[("flags = true\n", "")], &["type-form-changed Access"]),

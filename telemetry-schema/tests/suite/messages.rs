@@ -65,6 +65,7 @@ fn broken_toml_is_explained() {
         ("string_without_end", with("name = \"PoolInit\"", "name = \"PoolInit")),
         ("value_missing", with("code = 0x0001", "code =")),
         ("bad_number", with("code = 0x0001", "code = 0x00g1")),
+        ("unquoted_name", with("name = \"PoolInit\"", "name = PoolInit")),
         ("unquoted_version", with("{ major = 1, median = 0, minor = 0 }", "1.0.0")),
         ("bad_escape", with("\"A pool was made\"", "\"C:\\pools\"")),
         ("unclosed_array", with("max = 64 },\n]", "max = 64 },\n")),

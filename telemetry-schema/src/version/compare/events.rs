@@ -157,10 +157,10 @@ fn has_name_like(a: &LockEvent, b: &LockEvent) -> bool {
 }
 
 fn has_form_of(a: &LockEvent, b: &LockEvent) -> bool {
-    let form = |event: &'_ LockEvent| -> Vec<(String, String)> {
-        event.params.iter().map(|param| (param.name.clone(), param.sort.clone())).collect()
-    };
-    a.params.len() == b.params.len() && form(a) == form(b)
+    fn form(param: &LockParam) -> (&str, &str) {
+        (&param.name, &param.sort)
+    }
+    a.params.iter().map(form).eq(b.params.iter().map(form))
 }
 
 fn thing(event: &LockEvent) -> Thing {

@@ -105,6 +105,9 @@ fn allows_go_and_nothing_else() {
     ));
     check(format!("{RELEASED}{}", entry("\"new\"").trim_end()));
     check(format!("{RELEASED}\n\n{}\n{}", entry("\"new\""), entry("\"newer\"")));
+    // The last line is the author's, with the spaces at its end.
+    let spaced = format!("{}  \n", RELEASED.trim_end());
+    assert_eq!(without_allows(&file(&format!("{spaced}\n{}", entry("\"new\"")))), spaced);
     check(format!("allow = [\n  {{ change = \"max-changed\", reason = \"new\" }}, # so\n]\n{RELEASED}"));
 }
 
