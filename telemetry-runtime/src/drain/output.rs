@@ -277,7 +277,10 @@ impl Output {
     /// Prepares a stream that goes on with another reader, whose connection replaces a lost one.
     /// Returns true if there is such a reader.
     pub(crate) fn renew(&mut self) -> bool {
-        self.sent.session && self.begin(0) == Some(true)
+        let is_new = self.sent.session && self.begin(0) == Some(true);
+        // The reader gets the last sync block, even if nothing else is for it.
+        self.unsynced |= is_new;
+        is_new
     }
 
     /// Returns true if the stream states all losses of an ended lane.

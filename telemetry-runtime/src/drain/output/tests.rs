@@ -303,6 +303,19 @@ fn withheld_events_leave_their_number() {
 }
 
 #[test]
+fn another_reader_gets_the_end() {
+    let fake = Fake::default();
+    let mut output = output("all", &fake);
+    write(&mut output, [block(record(registry(), ACCESS), 0, 0, 3)]);
+    output.sync(0, &Loss::default());
+    fake.check(&["session", "registry", "thread 7", "0+0: 3 after 0", "sync 3"]);
+    fake.state().is_new = true;
+    assert!(output.renew());
+    output.sync(flags::END, &Loss::default());
+    fake.check(&["session", "sync 3 end"]);
+}
+
+#[test]
 fn what_a_sink_forgets_was_not_written() {
     for is_sole in [false, true] {
         let fake = Fake::default();
