@@ -254,3 +254,81 @@ fn children_leave_their_parents_ring_alone() {
         (0..run.number("emitted")).map(|number| Owned::Number(number.into())).collect::<Vec<_>>().iter()
     ));
 }
+
+/// A child of the bare system call has the parent's sinks, and writes nothing to them.
+#[test]
+fn a_child_without_handlers_writes_nothing() {
+    let run = child(
+        "fork::a_child_without_handlers_writes_nothing",
+        |process| process,
+        || {
+            work::alloc!(1_u64, 1_u64, 1_u64, 1);
+            let status = system::raw_fork(|| {
+                work::alloc!(2_u64, 2_u64, 2_u64, 2);
+                assert!(!telemetry::flush());
+            });
+            assert!(status.success(), "{status}");
+            work::alloc!(3_u64, 3_u64, 3_u64, 3);
+            vec![]
+        },
+    );
+    let stream = run.stream();
+    assert!(stream.completeness.is_complete(), "{}", stream.completeness);
+    let of_allocs = stream.events.iter().filter(|event| event.name == "Alloc");
+    let numbers: Vec<_> = of_allocs.map(|event| event.values[0].clone()).collect();
+    assert_eq!(numbers, [Owned::Number(1), Owned::Number(3)]);
+    assert_eq!(children(&run), <[PathBuf; 0]>::default());
+}
+
+/// Forks while another thread starts the runtime, after one delay and another. The child starts
+/// its own and has the triggers of the environment, or continues without telemetry.
+#[test]
+fn a_fork_during_the_start_goes_on() {
+    const DELAYS: u32 = 150;
+    child(
+        "fork::a_fork_during_the_start_goes_on",
+        |process| {
+            let process = process.without("TELEMETRY_CONTROL").env("TELEMETRY_LATENCY", "0.01");
+            process.env("TELEMETRY_TRIGGER", "Lonely: set work:Other for 1h; Alloc.size == 1: flush")
+        },
+        || {
+            for delay in 0..DELAYS {
+                // Each is a process in which the runtime has not started.
+                let status = system::fork(|| {
+                    let begins = std::sync::Barrier::new(2);
+                    std::thread::scope(|scope| {
+                        scope.spawn(|| {
+                            begins.wait();
+                            work::tick!();
+                        });
+                        begins.wait();
+                        let since = Instant::now();
+                        while since.elapsed() < Duration::from_micros(10) * delay {}
+                        assert!(system::fork(has_triggers).success());
+                    });
+                });
+                assert!(status.success(), "{status} after delay {delay}");
+            }
+            let acted = std::fs::read_dir(".").expect("a directory").filter(|file| {
+                file.as_ref().is_ok_and(|file| file.path().extension().is_some_and(|end| end == "acted"))
+            });
+            assert!(acted.count() > 0);
+            vec![]
+        },
+    );
+}
+
+/// Meets the condition of a trigger and waits for its action, if there is telemetry.
+fn has_triggers() {
+    second::lonely!();
+    for _ in 0..10 {
+        // If the start never ends, each of them waits for it, and the alarm ends this process.
+        work::tick!();
+    }
+    if telemetry::flush() {
+        while telemetry::control::enabled() != "work:Other" {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::fs::write(format!("{}.acted", std::process::id()), "").expect("a file");
+    }
+}

@@ -217,9 +217,14 @@ pub(crate) fn lock_for_fork(patience: Duration) -> Option<Guard> {
     guard
 }
 
-/// Takes the lock of the passes. Returns `None` if the runtime is not running, or if the lock is
-/// not free in time. A signal handler may have interrupted a pass and called `exit`, for example.
+/// Takes the lock of the passes. Returns `None` if the runtime is not running in this process, or
+/// if the lock is not free in time. A signal handler may have interrupted a pass and called `exit`,
+/// for example.
 pub(crate) fn lock(patience: Duration) -> Option<Guard> {
+    if state::is_of_parent() {
+        // The sinks are those of the parent, which writes what is recorded.
+        return None;
+    }
     let since = Instant::now();
     while state::is_running() && !wake::is_passing() {
         let mut guard = match OUTPUTS.try_lock() {

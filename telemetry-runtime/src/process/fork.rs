@@ -1,8 +1,9 @@
 //! A process that forks: the parent continues unchanged, and the child is a new session.
 //!
 //! The child has the parent's memory, but none of its other threads. The parent writes what is
-//! recorded. So the fork happens while no other thread is inside a critical section. The child
-//! forgets everything except the words of the control, and starts again at its first event.
+//! recorded. So the fork happens while no other thread is inside a critical section, or starts the
+//! runtime. The child forgets everything except the words of the control, and starts again at its
+//! first event.
 #![allow(unsafe_code)]
 
 use core::cell::{Cell, UnsafeCell};
@@ -26,6 +27,7 @@ use crate::own::sampling;
 use crate::postmortem::panic;
 use crate::postmortem::traceback;
 use crate::process::drain_thread;
+use crate::run::reentry::ReentryGuard;
 use crate::run::state;
 use crate::socket;
 use crate::store::counters;
@@ -35,7 +37,7 @@ use crate::sync::spin;
 use crate::sys;
 use crate::triggers::list as triggers;
 
-/// How long a fork waits for a pass to end, since sinks may be slow.
+/// How long a fork waits for the start or for a pass to end, since files and sinks may be slow.
 const FORK_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Locks on everything that must not be half-done when the memory is copied.
@@ -77,6 +79,10 @@ pub(crate) fn begin() {
 
 extern "C" fn prepare() {
     panic::before_fork();
+    // Unless this thread starts the runtime itself, and forks in the allocator or a handler.
+    if ReentryGuard::enter().is_some() {
+        sys::wait(FORK_TIMEOUT, || !state::is_starting());
+    }
     let Some(guard) = drain::lock_for_fork(FORK_TIMEOUT) else { return };
     let Some(control) = control::hold() else { return };
     let Some(triggers) = triggers::hold() else { return };

@@ -130,14 +130,19 @@ fn begin() -> bool {
         return true;
     }
     // Another thread starts the runtime. It may take some milliseconds to reserve space in the ring
-    // file.
-    sys::wait(Duration::from_secs(5), || !state::is_starting());
+    // file. A thread of the parent never ends the start here.
+    sys::wait(Duration::from_secs(5), || !state::is_starting() || state::is_of_parent());
     state::is_running()
 }
 
 /// Starts the runtime, without its threads. Returns true if it is to be reachable from the start.
 /// Does not allocate: the first event may come from inside the program's allocator.
 fn start() -> bool {
+    // First: another thread may fork during the start. A forked child has the handlers already.
+    let is_first = !STARTED_BEFORE.load(Ordering::Relaxed);
+    if is_first {
+        fork::begin();
+    }
     clock::init();
     state::begin();
     let mut config = CONFIG.try_lock().ok();
@@ -199,8 +204,8 @@ fn start() -> bool {
     control::with_words(|output, record| {
         image::keep_session(words.and_then(|config| config.facts.as_deref()), output, record);
     });
-    // A forked child has the handlers already.
-    if !STARTED_BEFORE.swap(true, Ordering::Relaxed) {
+    STARTED_BEFORE.store(true, Ordering::Relaxed);
+    if is_first {
         sys::at_process_exit(at_exit);
         #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
         exit::begin();
@@ -211,7 +216,6 @@ fn start() -> bool {
         if let Some(sampling) = sampling {
             sampling::begin(sampling);
         }
-        fork::begin();
     }
     wants_socket || back_channel == Some(true)
 }
@@ -290,7 +294,7 @@ fn allow_or_refuse(text: &str) -> Option<bool> {
 extern "C" fn at_exit() {
     // A forked child that continues without telemetry. Its memory has the events of its parent, and
     // locks of threads that it does not have.
-    if state::is_over() {
+    if state::is_over() || state::is_of_parent() {
         return;
     }
     warn();

@@ -4,19 +4,23 @@ use std::time::Duration;
 
 use crate::run::clock::{self, Moment};
 use crate::sys;
-use crate::sys::atomic::{AtomicU8, AtomicU64, Ordering};
+use crate::sys::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const DEFAULT_LATENCY: Duration = Duration::from_secs(1);
 
-const NEW: u8 = 0;
-const STARTING: u8 = 1;
-const READY: u8 = 2;
-const OVER: u8 = 3;
+const NEW: u32 = 0;
+const STARTING: u32 = 1;
+const READY: u32 = 2;
+const OVER: u32 = 3;
+/// The bits of the state. Above them is the process that starts the runtime or runs it.
+const STATE_BITS: u32 = 2;
 
-static STATE: AtomicU8 = AtomicU8::new(NEW);
+/// The state and its process in one word, so that a copy of the memory has both or none.
+static STATE: AtomicU32 = AtomicU32::new(NEW);
 static SESSION: AtomicU64 = AtomicU64::new(0);
 static START_TICKS: AtomicU64 = AtomicU64::new(0);
 static START_WALL: AtomicU64 = AtomicU64::new(0);
+
 /// Returns the number of this run.
 pub(crate) fn session() -> u64 {
     SESSION.load(Ordering::Relaxed)
@@ -29,7 +33,24 @@ pub(crate) fn moment() -> Moment {
 
 /// Returns true between the start and the end.
 pub(crate) fn is_running() -> bool {
-    STATE.load(Ordering::Acquire) == READY
+    state() == READY
+}
+
+fn state() -> u32 {
+    STATE.load(Ordering::Acquire) % (1 << STATE_BITS)
+}
+
+fn of_this_process(state: u32) -> u32 {
+    std::process::id() << STATE_BITS | state
+}
+
+/// Returns true if the state is that of another process: its fork made this one, and began before
+/// the runtime had asked for the calls around forks. So this process has its memory, but not the
+/// thread that starts the runtime, or the drain's.
+pub(crate) fn is_of_parent() -> bool {
+    let word = STATE.load(Ordering::Acquire);
+    let state = word % (1 << STATE_BITS);
+    [STARTING, READY].contains(&state) && word != of_this_process(state)
 }
 
 /// Ends the run: from now on nothing is recorded or written.
@@ -39,22 +60,23 @@ pub(crate) fn end() {
 
 /// Returns true once the run has ended.
 pub(crate) fn is_over() -> bool {
-    STATE.load(Ordering::Acquire) == OVER
+    state() == OVER
 }
 
 /// Returns true if the runtime has not begun to start.
 pub(crate) fn is_new() -> bool {
-    STATE.load(Ordering::Acquire) == NEW
+    state() == NEW
 }
 
 /// Returns true while a thread starts the runtime.
 pub(crate) fn is_starting() -> bool {
-    STATE.load(Ordering::Acquire) == STARTING
+    state() == STARTING
 }
 
 /// Takes the right to start the runtime. Returns false if another thread has taken it.
 pub(crate) fn claim() -> bool {
-    STATE.compare_exchange(NEW, STARTING, Ordering::Acquire, Ordering::Acquire).is_ok()
+    let starting = of_this_process(STARTING);
+    STATE.compare_exchange(NEW, starting, Ordering::Acquire, Ordering::Acquire).is_ok()
 }
 
 /// Begins a session, and sets its number and its first moment. Its events are not recorded before
@@ -68,7 +90,7 @@ pub(crate) fn begin() {
 
 /// Records that the runtime has started.
 pub(crate) fn run() {
-    STATE.store(READY, Ordering::Release);
+    STATE.store(of_this_process(READY), Ordering::Release);
 }
 
 /// Returns to the state before the first event, in the child of a fork.

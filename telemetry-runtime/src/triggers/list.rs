@@ -27,6 +27,8 @@ use crate::triggers::parse::{self, Action, Test, Trigger, When};
 const MAX_TRIGGERS: usize = 64;
 /// How long a thread waits for the lock, whose owner does little.
 const TIMEOUT: Duration = Duration::from_secs(1);
+/// Why a trigger is not added if the lock is not free in time.
+const BUSY: &str = "the runtime is busy";
 /// The number under which the control has the events of all conditions. Sinks count from 1.
 const NUMBER: u32 = 0;
 
@@ -34,7 +36,7 @@ const NUMBER: u32 = 0;
 static LIST: Mutex<Option<List>> = Mutex::new(None);
 /// True once there has been a trigger. Until then nothing takes the lock.
 static ANY: AtomicBool = AtomicBool::new(false);
-/// True once the triggers of the environment were added.
+/// True once the triggers of the environment were added. Set under the lock.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 /// The triggers of the program's configuration, which apply if the environment has none.
 static CONFIGURED: OnceLock<String> = OnceLock::new();
@@ -102,7 +104,8 @@ pub fn add(text: &str) -> Result<TriggerId, TriggerError> {
     if !own::ensure() {
         return Err(TriggerError("the runtime is not running".to_owned()));
     }
-    let id = put(trigger).map_err(TriggerError)?;
+    let put = lock().map_or_else(|| Err(BUSY.to_owned()), |mut guard| put(&mut guard, trigger));
+    let id = put.map_err(TriggerError)?;
     follow();
     Ok(id)
 }
@@ -143,22 +146,29 @@ pub(crate) fn configure(text: String) {
 /// of the runtime.
 pub(crate) fn begin() {
     // A forked child has the triggers of its parent.
-    if !BEGUN.swap(true, Ordering::Relaxed) {
+    if !BEGUN.load(Ordering::Relaxed) {
         let of_env = sys::with_env(VARIABLE, |bytes| String::from_utf8_lossy(bytes).into_owned());
         let (place, text) = match (&of_env, CONFIGURED.get()) {
             (Some(text), _) => ("TELEMETRY_TRIGGER", text.as_str()),
             (None, Some(text)) => ("the triggers of the configuration", text.as_str()),
             (None, None) => ("", ""),
         };
-        for trigger in parse::triggers(text) {
-            if let Err(why) = trigger.and_then(put) {
-                sys::report(Notice::InvalidSetting, format_args!("in {place}: {why}"));
-            }
+        for why in begin_with(text) {
+            sys::report(Notice::InvalidSetting, format_args!("in {place}: {why}"));
         }
     }
     if is_any() {
         follow();
     }
+}
+
+/// Adds the triggers of a text, and returns why some of them cannot be added. All under one lock,
+/// which a fork takes, so that its child has either all of them or none, and then begins itself.
+fn begin_with(text: &str) -> Vec<String> {
+    let triggers = parse::triggers(text);
+    let Some(mut guard) = lock() else { return vec![BUSY.to_owned()] };
+    BEGUN.store(true, Ordering::Relaxed);
+    triggers.into_iter().filter_map(|trigger| trigger.and_then(|it| put(&mut guard, it)).err()).collect()
 }
 
 /// Returns true if there is, or was, a trigger.
@@ -174,9 +184,8 @@ pub(crate) fn is_wanted() -> bool {
     is_any() || !BEGUN.load(Ordering::Relaxed) && has_text()
 }
 
-fn put(trigger: Trigger) -> Result<TriggerId, String> {
-    let Some(mut guard) = lock() else { return Err("the runtime is busy".to_owned()) };
-    let list = guard.get_or_insert_default();
+fn put(list: &mut Option<List>, trigger: Trigger) -> Result<TriggerId, String> {
+    let list = list.get_or_insert_default();
     if list.armed.len() >= MAX_TRIGGERS {
         return Err(format!("more than {MAX_TRIGGERS} triggers"));
     }

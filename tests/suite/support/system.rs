@@ -185,8 +185,20 @@ pub(crate) fn signal_thread(thread: libc::pthread_t, signal: libc::c_int) {
 
 /// Runs `body` in a forked child, which then exits like a program. Returns the child's status.
 pub(crate) fn fork(body: impl FnOnce()) -> ExitStatus {
-    // SAFETY: only the calling thread continues in the child, where it runs the body and exits.
-    let child = unsafe { libc::fork() };
+    // SAFETY: only the calling thread continues in the child.
+    end_child(unsafe { libc::fork() }, body)
+}
+
+/// Does the same by the bare system call, without the handlers that the runtime has for forks.
+pub(crate) fn raw_fork(body: impl FnOnce()) -> ExitStatus {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: the child has a copy of the memory and of the stack, as after `fork`.
+    let child = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, none, none, none, none) };
+    end_child(child as libc::pid_t, body)
+}
+
+/// Runs a body in a child, where `child` is 0, and then ends it. Waits for it in the parent.
+fn end_child(child: libc::pid_t, body: impl FnOnce()) -> ExitStatus {
     if child == 0 {
         // A child that waits for another thread fails the test instead of blocking it.
         // SAFETY: the kernel ends the child if it takes longer.
