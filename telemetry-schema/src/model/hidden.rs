@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::naming::{Named, Naming};
-use crate::model::registry::{Count, Event, Param, Registry, Type, TypeForm, TypeValue};
+use crate::model::registry::{Event, Param, Registry, Type, TypeForm, TypeValue};
 use crate::model::sensitive::{Network, Sensitive};
 use crate::model::sort::Sort;
 
@@ -168,7 +168,7 @@ impl Registry {
 fn hide(param: &mut Param, sort: Sort) {
     let plain = Param::new(std::mem::take(&mut param.name), sort);
     let (sensitive, since, doc) = (param.sensitive, param.since, std::mem::take(&mut param.doc));
-    *param = Param { count: Count::One, doc, sensitive, since, ..plain };
+    *param = Param { doc, sensitive, since, ..plain };
 }
 
 /// Returns the index of the type of hidden values, and adds it if needed. Its name is not that of a

@@ -45,6 +45,16 @@ fn sizes_are_those_of_the_wire() {
     assert_eq!((nothing.min_len(&registry), nothing.max_len(&registry)), (0, 0));
 }
 
+/// A value of an enum takes the bytes of the type that carries it.
+#[test]
+fn many_values_of_an_enum_fit() {
+    let whys = "sort = \"[TraceWhy]\"";
+    assert!(GC.contains(whys));
+    let registry = registry(&GC.replace(whys, "sort = \"[TraceWhy]\", max = 20_000"));
+    let all = registry.event_named("AllSorts").expect("the event is there");
+    assert_eq!(all.max_len(&registry), 6447 - 65 + 20_003);
+}
+
 /// A parameter of one value.
 fn param(sort: Sort, max_len: u32) -> Param {
     let mut param = Param::new("", sort);
