@@ -94,6 +94,10 @@ pub mod hinted {}
 #[telemetry_event("tests/registries/private.toml")]
 pub mod private {}
 
+/// Events with a rule about two of different kinds.
+#[telemetry_event("tests/registries/asked.toml")]
+pub mod asked {}
+
 /// Labels about a person.
 #[telemetry_event("tests/registries/shop.toml")]
 pub mod shop {}

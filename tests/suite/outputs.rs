@@ -1,16 +1,20 @@
 //! Several sinks with their own kinds, some of which come late, leave early, or fail.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use telemetry::{
     Config,
-    sinks::{Batch, Sink},
+    sinks::{Batch, File, Sink},
 };
+use telemetry_decode::completeness::Gaps;
+use telemetry_decode::rules::{Broken, Checker};
+use telemetry_decode::{Order, Reader};
 
 use crate::support::process::{Numbers, child};
 use crate::support::stream::{Counts, Stream};
-use crate::{second, work};
+use crate::{asked, second, work};
 
 /// Collects its blocks, and writes them to a file at the end.
 #[derive(Clone, Default)]
@@ -52,7 +56,7 @@ fn emit_elsewhere(rounds: u64) {
     std::thread::spawn(move || emit(rounds)).join().expect("a thread that only emits");
 }
 
-fn names(path: std::path::PathBuf) -> Vec<(String, u64)> {
+fn names(path: PathBuf) -> Vec<(String, u64)> {
     let stream = Stream::read(path);
     stream.by_name().into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
 }
@@ -92,6 +96,59 @@ fn each_with_its_own_kinds() {
     // Blocks that were open when the sink was added are there from their beginning.
     check("all.tel", &[("Alloc", 400), ("Fix", 400), ("Tick", 300)]);
     assert_eq!(run.number("emitted"), 500 + 400 + 2 * 200);
+}
+
+/// A sink with words of its own states them, and no other does. So a rule about an event that such
+/// a sink does not get is not decided, although another sink gets it.
+#[test]
+fn each_with_its_own_words() {
+    let check = |control: &str, words: &str, expected: [usize; 2]| {
+        let run = child(
+            "outputs::each_with_its_own_words",
+            |process| process.env("TELEMETRY_CONTROL", control).env("WORDS", words),
+            || -> Numbers {
+                let words = std::env::var("WORDS").expect("the words of the sink");
+                telemetry::sinks::add_for(&words, File::new("own.tel")).expect("a sink");
+                telemetry::sinks::add(File::new("further.tel")).expect("a sink");
+                asked::question!(1_u32);
+                asked::question!(2_u32);
+                asked::hint!(2_u32);
+                asked::answer!(1_u32);
+                vec![]
+            },
+        );
+        let of = |name: &str| unanswered(run.dir().join(name));
+        assert_eq!(of("own.tel"), (Some(words.to_owned()), expected), "{control:?}, {words:?}");
+        if control == "all" {
+            assert_eq!([of("stream.tel"), of("further.tel")], [(None, [1, 0]), (None, [1, 0])], "{words:?}");
+        }
+    };
+    check("all", "all", [1, 0]);
+    check("all", "Question Answering", [1, 0]);
+    check("all", "Question", [0, 2]);
+    // It gets the answer, which is of the kind of the hint, but only because others get it.
+    check("all", "Question Hint", [0, 1]);
+    check("all", "all -Answer", [0, 1]);
+    check("", "Question Answer", [1, 0]);
+    check("", "Question", [0, 2]);
+    check("", "Question Hint", [0, 2]);
+}
+
+/// Returns the words that a stream states, and the number of questions without an answer: for
+/// certain, and not decided.
+fn unanswered(path: PathBuf) -> (Option<String>, [usize; 2]) {
+    let mut events =
+        Reader::open(path).expect("a stream").order(Order::Time).events().expect("a readable stream");
+    let (mut checker, mut found) = (Checker::new(100), Vec::new());
+    while let Some(batch) = events.next_batch().expect("a readable stream") {
+        checker.take_batch(&batch, &mut found);
+    }
+    checker.finish(|_| true, &mut found);
+    let gaps = Gaps::new(&events.gaps());
+    let is_certain = |broken: &&Broken| broken.is_certain(&checker.rules()[broken.rule], &gaps);
+    let certain = found.iter().filter(is_certain).count();
+    let words = events.sessions()[0].facts.text("sink_words").map(str::to_owned);
+    (words, [certain, found.len() - certain])
 }
 
 /// One sink fails for a while: only it loses blocks that are sealed meanwhile, and it reports that.

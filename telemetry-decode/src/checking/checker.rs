@@ -105,8 +105,9 @@ impl Checker {
         self.is_unlimited = true;
     }
 
-    /// Tells the checker that the program's switches have no effect on which events come, as in a
-    /// stream with words of its own. Must be called before the first event.
+    /// Tells the checker that no switches have an effect on which events come, and neither have the
+    /// words of the stream's sink: the caller knows that they name all events of the rules. Must be
+    /// called before the first event.
     pub fn ignore_switches(&mut self) {
         self.switches.ignore_words();
     }

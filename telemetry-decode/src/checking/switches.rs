@@ -1,5 +1,5 @@
-//! Which events a session records: by the build of its program, by the words of its start, and by
-//! the switches that its own events tell.
+//! Which events a stream has: by the build of the program, by the words of its start, by the
+//! switches that its own events tell, and by the words of the stream's sink.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,7 +10,8 @@ use crate::sessions::session::Session;
 use crate::values::value::Value;
 
 /// The most changes that are remembered, the most words of the start, and the most events that
-/// limits left out. Beyond it, no event counts as off or left out.
+/// limits left out. Beyond it, no event counts as off or left out. With more words of a sink, all
+/// events count as off.
 const MAX_CHANGES: usize = 1_000;
 
 /// The facts of a session that are words of its start, as runtimes write them.
@@ -48,6 +49,8 @@ struct OfSession {
     build: Build,
     /// In the order of time.
     changes: Vec<Change>,
+    /// The words of the stream's sink, if it has words of its own, each with whether it adds.
+    sink_words: Option<Vec<(Box<str>, bool)>>,
 }
 
 /// Which events are compiled in.
@@ -105,6 +108,8 @@ impl Switches {
             return;
         }
         of.build = Build::of(session.facts.text("variety"));
+        let sink_words = session.facts.text(Session::SINK_WORDS).filter(|_| !self.ignores_words);
+        of.sink_words = sink_words.map(signed);
         for (key, mask) in WORDS {
             let words = session.facts.text(key).filter(|_| !self.ignores_words).unwrap_or_default();
             if words.split_ascii_whitespace().count() < MAX_CHANGES {
@@ -169,7 +174,7 @@ impl Switches {
     }
 
     /// Returns true if an event was off at any time from one moment to another: its build does not
-    /// have it, or words did not name it.
+    /// have it, or words did not name it, those of the control or those of the stream's sink.
     pub(super) fn was_off(
         &self,
         (session, event): (u64, (usize, usize)),
@@ -180,6 +185,9 @@ impl Switches {
         let Some(of) = self.sessions.get(&session) else { return false };
         let has_occurred = self.seen.contains_key(&(session, event));
         if !has_occurred && !of.build.has(&registry.events[event.1]) {
+            return true;
+        }
+        if !self.is_for_sink(of, event, registry) {
             return true;
         }
         if of.changes.is_empty() || self.count >= MAX_CHANGES {
@@ -198,6 +206,21 @@ impl Switches {
         !was_on || later.iter().any(|state| state.ns <= until_ns && !is_on(state))
     }
 
+    /// Returns true if the stream's sink gets an event for certain: its own words name it, or it
+    /// has none. Further events of its kinds come if they are recorded for another reason. The
+    /// stream does not tell all reasons: words of other sinks, and switches before this sink came.
+    fn is_for_sink(&self, of: &OfSession, event: (usize, usize), registry: &Registry) -> bool {
+        let Some(words) = &of.sink_words else { return true };
+        let last = words.iter().rev().find(|(word, _)| self.is_named(word, event, registry));
+        last.is_some_and(|(_, adds)| *adds)
+    }
+
+    /// Returns true if a word names an event.
+    fn is_named(&self, word: &str, event: (usize, usize), registry: &Registry) -> bool {
+        let named = || registry.is_named(word, &registry.events[event.1]);
+        *self.names.borrow_mut().entry((event, word.into())).or_insert_with(named)
+    }
+
     /// Returns the switches of an event, in the order of time.
     fn states(
         &self,
@@ -205,11 +228,7 @@ impl Switches {
         (session, event): (u64, (usize, usize)),
         registry: &Registry,
     ) -> Vec<State> {
-        let mut names = self.names.borrow_mut();
-        let mut is_named = |word: &str, event: (usize, usize)| {
-            let named = || registry.is_named(word, &registry.events[event.1]);
-            *names.entry((event, word.into())).or_insert_with(named)
-        };
+        let is_named = |word: &str, event: (usize, usize)| self.is_named(word, event, registry);
         // An event that occurred before any change of it was on from the start. If another change
         // switched it on, that one is no longer in the stream.
         let first = of.changes.iter().find(|change| is_named(&change.word, event));
@@ -249,6 +268,13 @@ impl Switches {
         }
         states
     }
+}
+
+/// Returns the words of a sink, each with whether it adds. Returns none of too many.
+fn signed(words: &str) -> Vec<(Box<str>, bool)> {
+    let words = words.split_ascii_whitespace().map(control::sign);
+    let words: Vec<_> = words.map(|(word, adds)| (word.into(), adds)).collect();
+    if words.len() < MAX_CHANGES { words } else { Vec::new() }
 }
 
 /// Returns the events of the kind of an event.

@@ -262,7 +262,7 @@ impl StreamState {
         let session = &mut self.sessions[index];
         let is_better = is_whole && !self.whole[index];
         if session.declared && !session.facts.is_empty() && !is_better {
-            return;
+            return session.repeat(&text, is_whole);
         }
         let (facts, wrong) = read_facts(&text, session.facts.room(), &mut self.facts_room);
         session.clock = match facts.text("clock") {

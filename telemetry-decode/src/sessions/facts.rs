@@ -111,6 +111,11 @@ impl Facts {
         lines.collect()
     }
 
+    /// Removes the fact with a key.
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.0.retain(|(name, _)| name != key);
+    }
+
     /// Adds a fact, or replaces the one with that key.
     pub fn set(&mut self, key: &str, value: impl Into<Fact>) {
         let value = value.into();

@@ -39,6 +39,9 @@ impl Session {
     /// drop`. A reader does not hide what is replaced already.
     pub const SCRUBBED: &str = "scrubbed";
 
+    /// The key of the words of the stream's sink, if that has words of its own.
+    pub(crate) const SINK_WORDS: &str = "sink_words";
+
     /// Creates a declared session without threads and labels, which has not ended.
     #[must_use]
     pub fn new(id: u64, facts: Facts, clock: Clock) -> Session {
@@ -56,6 +59,23 @@ impl Session {
     /// without a thread block is not included.
     pub fn threads(&self) -> &BTreeMap<u32, Facts> {
         self.threads.all()
+    }
+
+    /// Takes another text of its facts. It repeats them, but may be from the stream of another
+    /// sink. Then both streams are read as one, and one sink's words do not say what they lack.
+    pub(crate) fn repeat(&mut self, text: &[u8], is_whole: bool) {
+        let key = Session::SINK_WORDS;
+        if !is_whole || self.facts.get(key).is_none() {
+            return;
+        }
+        let mut lines = text.split(|byte| *byte == b'\n');
+        match lines.find(|line| line.starts_with(key.as_bytes())) {
+            // The other sink follows the control.
+            None => self.facts.remove(key),
+            Some(line) if Facts::read(line).0.get(key) == self.facts.get(key) => {}
+            // Each of the sinks may lack events that the other one has.
+            Some(_) => self.facts.set(key, ""),
+        }
     }
 
     /// Replaces the facts of a thread.

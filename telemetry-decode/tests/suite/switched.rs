@@ -1,4 +1,5 @@
-//! Rules about events that were off: by the words of the start, by later ones, or by the build.
+//! Rules about events that were off: by the words of the start, by later ones, by the build, or by
+//! the words of the sink.
 
 use telemetry_decode::rules::Checker;
 use telemetry_decode::{Order, Reader, completeness::Gaps};
@@ -131,21 +132,82 @@ fn by_the_build() {
     check(&[rash, REQUEST], Undecided);
 }
 
-/// A stream with words of its own does not depend on switches, but on the build.
+/// A sink with words of its own gets for certain what they name. Further events of its kinds may be
+/// recorded for other sinks, or be switched before the sink is added.
+#[test]
+fn by_the_words_of_the_sink() {
+    let all = Fact("control_at_start", "all");
+    let sink = |words| Fact("sink_words", words);
+    for control in [None, Some(all)] {
+        let check = |words, verdict| {
+            let facts: Vec<Happens> = control.into_iter().chain([sink(words)]).collect();
+            check(&[&facts[..], &[REQUEST]].concat(), verdict);
+        };
+        check("all", Broken);
+        check("Request Response", Broken);
+        check("Request Serving", Broken);
+        check("Request -*:0x4 *:2", Broken);
+        check("Request", Undecided);
+        check("Request WorkBegin", Undecided);
+        check("Request Serving -response", Undecided);
+        check("Request -*:2", Undecided);
+        check("other:all Arrival", Undecided);
+        check("", Undecided);
+    }
+    // It came for the sake of another sink, or of the control.
+    check(&[sink("Request WorkBegin"), RESPONSE, REQUEST], Undecided);
+    check(&[sink("Request"), Switch(1, "Response", true), REQUEST], Undecided);
+    // Words of the sink do not make up for those of the control.
+    check(&[all, sink("all"), REQUEST, Switch(5, "Response", false)], Undecided);
+    check(&[Fact("variety", "rash"), sink("all"), REQUEST], Undecided);
+    let many: &str = "Response ".repeat(2_000).leak();
+    check(&[sink(many), REQUEST], Undecided);
+}
+
+/// Streams of several sinks of a session may be read as one, in any order. The words of a sink say
+/// nothing of what the others get.
+#[test]
+fn by_the_words_of_several_sinks() {
+    let stream = |words: Option<&'static str>, happens: &[Happens]| {
+        let facts: Vec<Happens> = words.map(|words| Fact("sink_words", words)).into_iter().collect();
+        rules::stream(&rules::registry(COMES), &[&facts[..], happens].concat())
+    };
+    let check = |one, other, expected| {
+        for (first, second) in [(one, other), (other, one)] {
+            let stream = [stream(first, &[]), stream(second, &[REQUEST, End])].concat();
+            assert_eq!(is_certain(&stream, |_| ()), expected, "{first:?}, {second:?}");
+        }
+    };
+    let [request, both] = [Some("Request"), Some("Request Response")];
+    check(request, request, false);
+    check(both, both, true);
+    check(both, request, false);
+    check(None, request, true);
+}
+
+/// A caller that knows the words of a stream does not depend on switches, but on the build.
 #[test]
 fn switches_can_be_ignored() {
-    for (fact, expected) in [(Fact("control_at_start", "Request"), true), (Fact("variety", "rash"), false)] {
+    for (fact, expected) in [
+        (Fact("control_at_start", "Request"), true),
+        (Fact("sink_words", "Request"), true),
+        (Fact("variety", "rash"), false),
+    ] {
         let happens = [fact, REQUEST, Switch(5, "Response", false), End];
         let stream = rules::stream(&rules::registry(COMES), &happens);
-        let mut events = Reader::from_slice(&stream).order(Order::Time).events().unwrap();
-        let (mut checker, mut found) = (Checker::new(10), Vec::new());
-        checker.ignore_switches();
-        while let Some(batch) = events.next_batch().unwrap() {
-            checker.take_batch(&batch, &mut found);
-        }
-        checker.finish(|_| true, &mut found);
-        let [broken] = &found[..] else { panic!("{found:?}") };
-        let rule = &checker.rules()[0];
-        assert_eq!(broken.is_certain(rule, &Gaps::new(&events.gaps())), expected, "{happens:?}");
+        assert_eq!(is_certain(&stream, Checker::ignore_switches), expected, "{happens:?}");
     }
+}
+
+/// Returns true if the rule of a stream is broken for certain. It is broken once, or seems to be.
+fn is_certain(stream: &[u8], prepare: impl FnOnce(&mut Checker)) -> bool {
+    let mut events = Reader::from_slice(stream).order(Order::Time).events().unwrap();
+    let (mut checker, mut found) = (Checker::new(10), Vec::new());
+    prepare(&mut checker);
+    while let Some(batch) = events.next_batch().unwrap() {
+        checker.take_batch(&batch, &mut found);
+    }
+    checker.finish(|_| true, &mut found);
+    let [broken] = &found[..] else { panic!("{found:?}") };
+    broken.is_certain(&checker.rules()[0], &Gaps::new(&events.gaps()))
 }

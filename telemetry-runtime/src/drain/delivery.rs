@@ -60,7 +60,7 @@ impl Output {
     pub(super) fn put(&mut self, blocks: &[[&[u8]; 2]], owners: &[&Owner], held: &[Held]) -> bool {
         let (labels, position) = self.labels();
         let own = (!labels.is_empty()).then(|| own::registry().def());
-        let (facts, new) = self.sent.facts(owners, own, self.sink.max_block());
+        let (facts, new) = self.sent.facts(owners, own, self.selection.words(), self.sink.max_block());
         let label_heads: Vec<_> = labels.iter().map(|(header, payload)| head(header, payload)).collect();
         let mut all: Vec<[&[u8]; 2]> = Vec::with_capacity(facts.len() + labels.len() + blocks.len());
         all.extend(facts.iter().map(|fact| [&fact.head, fact.text.as_bytes()]));

@@ -104,7 +104,8 @@ pub fn add_sink(sink: impl Sink + 'static) -> io::Result<SinkId> {
 /// Adds a sink for the kinds that have an event which the words name. From now on these events are
 /// recorded.
 ///
-/// A sink gets all recorded events of its kinds, for whatever reason they are recorded.
+/// A sink gets all recorded events of its kinds, for whatever reason they are recorded. Its stream
+/// states the words as the fact `sink_words`.
 ///
 /// # Errors
 /// The same as for [`add_sink`].

@@ -47,6 +47,14 @@ impl Selection {
         }
     }
 
+    /// Returns the words of a sink that has its own.
+    pub(super) fn words(&self) -> Option<&Words> {
+        match self {
+            Selection::Own(words) => Some(words),
+            Selection::Control | Selection::All => None,
+        }
+    }
+
     /// Returns true for a snapshot.
     pub(crate) fn is_all(&self) -> bool {
         matches!(self, Selection::All)
@@ -70,6 +78,8 @@ mod tests {
         check(&Selection::of(Some("")), [false; 3]);
         check(&Selection::All, [true; 3]);
         let all = [Selection::of(None), Selection::of(Some("all")), Selection::All];
-        assert_eq!(all.map(|selection| selection.is_all()), [false, false, true]);
+        assert_eq!(all.each_ref().map(Selection::is_all), [false, false, true]);
+        let words = all.each_ref().map(|selection| selection.words().map(Words::to_text));
+        assert_eq!(words, [None, Some("all".to_owned()), None]);
     }
 }

@@ -3,9 +3,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
 
+use crate::control::words::Words;
 use crate::memory::facts;
 use crate::memory::record::Owner;
 use crate::model::registry_def::RegistryDef;
@@ -31,6 +33,7 @@ pub(crate) struct Fact {
 
 impl SentFacts {
     /// Returns the facts that the reader needs before events of these lanes, and does not know yet.
+    /// `words` are those of a sink that has its own.
     // A function of its own, so that its part of the drain's stack is free again when the sink is
     // called.
     #[inline(never)]
@@ -38,6 +41,7 @@ impl SentFacts {
         &self,
         owners: &[&Owner],
         own: Option<&RegistryDef>,
+        words: Option<&Words>,
         max_block: usize,
     ) -> (Vec<Fact>, SentFacts) {
         let mut new = SentFacts::default();
@@ -48,7 +52,8 @@ impl SentFacts {
         if !self.session {
             let rate = facts::ticks_per_second();
             overhead::measure(rate);
-            add(BlockType::Session, 0, 0, facts::session_text(rate).into());
+            let words = words.map(|words| words as &dyn Display);
+            add(BlockType::Session, 0, 0, facts::session_text(rate, words).into());
         }
         for def in owners.iter().map(|owner| owner.registry.def()).chain(own) {
             if !self.registries.contains(&def.fingerprint) && new.registries.insert(def.fingerprint) {
@@ -160,7 +165,7 @@ mod tests {
         let owners: Vec<&Owner> = owners.iter().collect();
         let mut sent = SentFacts::default();
         let mut check = |owners: &[&Owner], own: bool, expected: &[(BlockType, u64, u32)]| {
-            let (facts, new) = sent.facts(owners, own.then(|| other.def()), usize::MAX);
+            let (facts, new) = sent.facts(owners, own.then(|| other.def()), None, usize::MAX);
             let headers = facts.iter().map(header);
             let told: Vec<_> = headers.map(|fact| (fact.block_type, fact.registry, fact.thread)).collect();
             assert_eq!(told, expected);

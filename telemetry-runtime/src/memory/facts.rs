@@ -50,11 +50,17 @@ pub(crate) fn keep(text: &'static [u8]) {
 /// Maximum length of what [`session`] adds to the facts from the start.
 const ADDED: usize = 96;
 
-/// Returns the payload of the session block, for a stream.
-pub(crate) fn session_text(ticks_per_second: u64) -> String {
+/// Returns the payload of the session block, for a stream. It states the words of a sink that has
+/// its own. By them, readers know which events the stream may lack.
+pub(crate) fn session_text(ticks_per_second: u64, sink_words: Option<&dyn fmt::Display>) -> String {
     // With its full capacity at once: a text that grows leaves holes in the heap.
     let mut text = String::with_capacity(kept().map_or(0, <[u8]>::len) + ADDED);
     let _ = session(&mut text, Some(ticks_per_second));
+    if let Some(words) = sink_words {
+        text += "sink_words = \"";
+        let _ = write!(InString(&mut text), "{words}");
+        text += "\"\n";
+    }
     text
 }
 
@@ -360,6 +366,18 @@ mod tests {
         check(b"\n\x7f\tend\0", r#""\u000a\u007f\u0009end\u0000""#);
         check("\u{85}\u{e9}\u{1f600}\"".as_bytes(), "\"\\u0085\u{e9}\u{1f600}\\\"\"");
         check(b"\xffa\"\xc3", "\"\u{fffd}a\\\"\u{fffd}\"");
+    }
+
+    #[test]
+    fn a_stream_states_the_words_of_its_sink() {
+        let check = |words: Option<&dyn fmt::Display>, expected: Option<&str>| {
+            let text = session_text(1, words);
+            assert_eq!(text.lines().find_map(|line| line.strip_prefix("sink_words = ")), expected);
+        };
+        check(None, None);
+        check(Some(&""), Some(r#""""#));
+        check(Some(&"Hit -*:0x20"), Some(r#""Hit -*:0x20""#));
+        check(Some(&r#"Hit "\"#), Some(r#""Hit \"\\""#));
     }
 
     #[test]
