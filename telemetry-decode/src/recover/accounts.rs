@@ -1,6 +1,6 @@
 //! The accounts of lanes: where events went that were not found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use telemetry_format::{BlockType, Header, LaneAccount, LaneCounters, Loss, SessionTotals};
 
@@ -19,6 +19,8 @@ pub(super) struct Accounts {
 pub(super) struct Ledger {
     lanes: BTreeMap<u32, Lane>,
     totals: BTreeMap<u64, SessionTotals>,
+    /// A clock reading after all found events, by session.
+    latest: BTreeMap<u64, u64>,
 }
 
 /// The account of one lane, and the counts of its events so far.
@@ -29,10 +31,8 @@ struct Lane {
     found: Coverage,
     events: u64,
     missing: u64,
-    /// The number of the next block, and the end of the latest one.
+    /// The number of the next block.
     seq: u32,
-    ticks: u64,
-    wall: u64,
     /// The losses stated in the stream so far.
     stated: Loss,
 }
@@ -48,8 +48,8 @@ impl Accounts {
         self.totals.insert(totals.session, totals);
     }
 
-    /// Assigns the accounts to their lanes.
-    pub(super) fn into_ledger(self, decoder: &mut Decoder) -> Ledger {
+    /// Assigns the accounts to their lanes. `syncs` are the latest sync blocks of sessions.
+    pub(super) fn into_ledger(self, decoder: &mut Decoder, syncs: &HashMap<u64, Header>) -> Ledger {
         let mut lanes = BTreeMap::<u32, Lane>::new();
         for LaneAccount { identity, counters } in self.found {
             let counted = self.totals.get(&identity.session).and_then(|totals| totals.counted);
@@ -64,7 +64,8 @@ impl Accounts {
             };
             lanes.entry(decoder.lane(&header)).or_default().counters = counters;
         }
-        Ledger { lanes, totals: self.totals }
+        let latest = syncs.iter().map(|(session, sync)| (*session, sync.end_ticks)).collect();
+        Ledger { lanes, totals: self.totals, latest }
     }
 }
 
@@ -72,6 +73,9 @@ impl Ledger {
     /// Counts a block before it is written, and sets the losses and excluded events in its header
     /// to those of the account.
     pub(super) fn take(&mut self, lane: u32, header: &mut Header) {
+        let latest = self.latest.entry(header.session).or_default();
+        let after = header.end_ticks.saturating_add((header.events > 0).into());
+        *latest = (*latest).max(header.base_ticks).max(after);
         let Some(lane) = self.lanes.get_mut(&lane) else { return };
         let range = header.before..header.before.saturating_add(header.events.into());
         // Blocks come in order. A block that comes late does not change the number of missing
@@ -86,9 +90,7 @@ impl Ledger {
         }
         header.excluded = header.excluded.max(freed);
         header.lost.sink = header.lost.sink.max(lost);
-        (lane.seq, lane.ticks, lane.wall) =
-            (header.seq.wrapping_add(1), header.end_ticks.max(header.base_ticks), header.base_wall);
-        lane.stated = header.lost;
+        (lane.seq, lane.stated) = (header.seq.wrapping_add(1), header.lost);
     }
 
     /// Returns the final headers of a session's lanes.
@@ -99,7 +101,8 @@ impl Ledger {
     }
 
     /// Returns the final header of a lane. It states the events that are missing after the last
-    /// block, and the losses.
+    /// block, and the losses. Nothing says when these events were, and they may be later than all
+    /// that were found. So it is behind all blocks of the session, which were taken before.
     pub(super) fn end(&self, lane: u32, decoder: &Decoder) -> Option<Header> {
         let key = decoder.lanes.get(lane as usize)?.key;
         let lane = self.lanes.get(&lane)?;
@@ -108,18 +111,22 @@ impl Ledger {
         let LaneCounters { pool, reentrant, truncated, .. } = lane.counters;
         let lost = Loss { pool, reentrant, sink: lost, truncated };
         let end = lane.found.last().map_or(0, |(end, _)| end);
+        let session = &decoder.state.sessions[key.session as usize];
+        let latest = self.latest.get(&session.id).copied().unwrap_or_default();
+        let ticks = latest.max(session.clock.start_ticks());
         (recorded > end || lost != lane.stated).then(|| Header {
             registry: key.registry,
             kind: key.kind,
             thread: key.thread,
             seq: lane.seq,
-            base_ticks: lane.ticks,
-            base_wall: lane.wall,
-            end_ticks: lane.ticks,
+            base_ticks: ticks,
+            // Readers take the rate of the clock from this pair.
+            base_wall: u64::try_from(session.clock.wall_ns(ticks)).unwrap_or(0),
+            end_ticks: ticks,
             before: recorded,
             excluded: freed,
             lost,
-            ..Header::new(BlockType::Events, decoder.state.sessions[key.session as usize].id)
+            ..Header::new(BlockType::Events, session.id)
         })
     }
 

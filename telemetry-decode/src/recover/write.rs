@@ -35,7 +35,7 @@ pub(super) fn write(
     mut found: Contents,
     out: &mut dyn Write,
 ) -> io::Result<Recovered> {
-    let mut ledger = std::mem::take(&mut found.accounts).into_ledger(&mut decoder);
+    let mut ledger = std::mem::take(&mut found.accounts).into_ledger(&mut decoder, &found.syncs);
     let starts: Vec<(u64, bool)> = found.copies.iter().map(|copy| (copy.at, copy.is_live)).collect();
     let copies = &mut found.copies;
     copies.sort_by_key(|copy| (copy.lane, copy.seq, copy.offset, copy.at));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use telemetry_decode::recover::{Recovered, Refusal};
 use telemetry_decode::writer::{Lane, Writer};
-use telemetry_decode::{Facts, RawStr, Reader, Value};
+use telemetry_decode::{Facts, Order, RawStr, Reader, Value};
 use telemetry_format::{
     ACCOUNT_LEN, ACCOUNT_MAGIC, BlockType, Header, LaneCounters, LaneIdentity, flags, memory, state,
 };
@@ -414,22 +414,72 @@ fn lies_take_no_time() {
     }
 }
 
+/// Returns the account of the lane that has a block.
+fn account(block: &[u8], counters: LaneCounters) -> Vec<u8> {
+    let Header { session, registry, kind, thread, .. } = header(block);
+    let identity = LaneIdentity { session, registry, kind, thread, ..LaneIdentity::default() };
+    let mut account = identity.encode(crc32c::crc32c).to_vec();
+    account[..8].copy_from_slice(&ACCOUNT_MAGIC);
+    account.extend(counters.words().iter().flat_map(|word| word.to_le_bytes()));
+    account.resize(ACCOUNT_LEN, 0);
+    account
+}
+
 /// The account of a lane says where events are that the image does not have. Those of a block that
 /// a shipper withheld are not there, either.
 #[test]
 fn accounts_tell_where_events_are() {
     let stream = withheld("..w.x.");
-    let Header { session, registry, kind, thread, .. } = header(split(&stream).0[0]);
-    let identity = LaneIdentity { session, registry, kind, thread, ..LaneIdentity::default() };
     let counters = LaneCounters { recorded: 12, written: 3, ..LaneCounters::default() };
-    let mut account = identity.encode(crc32c::crc32c).to_vec();
-    account[..8].copy_from_slice(&ACCOUNT_MAGIC);
-    account.extend(counters.words().iter().flat_map(|word| word.to_le_bytes()));
-    account.resize(ACCOUNT_LEN, 0);
+    let account = account(split(&stream).0[0], counters);
     let (_, recovered) = recover(&[account, stream].concat());
     let [lane] = &recovered.lanes[..] else { panic!("expected one lane, found {:?}", recovered.lanes) };
     assert_eq!((lane.recorded, lane.recovered, lane.written, lane.missing), (12, 8, 3, 1));
     assert_eq!((recovered.blocks, recovered.events), (5, 8));
+}
+
+/// Nothing says when the events were that are missing after a lane's last block. So their gap ends
+/// behind all blocks of the session, and no span or rule in it is certain.
+#[test]
+fn what_is_missing_at_the_end_of_a_lane_is_in_a_gap() {
+    let whole = withheld("......");
+    let (of_lane, mut facts) = split(&whole);
+    let mut other = of_lane[5].to_vec();
+    edit(&mut other, |header| (header.thread, header.seq, header.before) = (5, 0, 0));
+    // That of a ring file counts no events.
+    let mut sync = facts.iter().find(|fact| header(fact).block_type == BlockType::Sync).unwrap().to_vec();
+    edit(&mut sync, |header| header.before = 0);
+    facts.retain(|fact| header(fact).block_type != BlockType::Sync);
+    let clock_of = |stream: &[u8]| Reader::from_slice(stream).index().unwrap().sessions[0].clock;
+    let none = LaneCounters::default();
+    let check =
+        |there: usize, rest: &[&[u8]], counters: LaneCounters, expected: [u64; 4], gap: (u64, u64)| {
+            let context = format!("{there} blocks, {counters:?}");
+            let parts = [&facts[..], &of_lane[..there], rest].concat();
+            let (stream, _) = recover(&[account(of_lane[0], counters), parts.concat()].concat());
+            let mut events = Reader::from_slice(&stream).order(Order::Time).events().unwrap();
+            while events.next().unwrap().is_some() {}
+            let completeness = events.completeness();
+            let lane = completeness.lanes.iter().find(|lane| lane.thread == 4).unwrap();
+            assert_eq!([lane.read, lane.missing, lane.excluded, lane.lost.events()], expected, "{context}");
+            assert_eq!(expected.iter().sum::<u64>(), counters.recorded + counters.pool, "{context}");
+            let gaps: Vec<_> = events.gaps().iter().map(|gap| (gap.from_ticks, gap.until_ticks)).collect();
+            assert_eq!(gaps, [gap], "{context}");
+            let listed: Vec<_> = lane.gaps.iter().map(|gap| (gap.from_ticks, gap.until_ticks)).collect();
+            let losing = if lane.missing + lane.lost.events() > 0 { vec![gap] } else { vec![] };
+            assert_eq!(listed, losing, "{context}");
+            // Otherwise the rate of the clock would change.
+            let Header { base_ticks, base_wall, .. } = header(split(&stream).0.last().unwrap());
+            assert_eq!(clock_of(&parts.concat()).wall_ns(base_ticks), base_wall as i64, "{context}");
+        };
+    let (alone, over) = ([&other[..]], [&other[..], &sync]);
+    let twelve = LaneCounters { recorded: 12, ..none };
+    check(4, &alone, LaneCounters { written: 4, ..twelve }, [8, 0, 4, 0], (45, 66));
+    check(4, &over, LaneCounters { evicted: 4, ..twelve }, [8, 0, 4, 0], (45, 70));
+    check(0, &alone, LaneCounters { evicted: 12, ..twelve }, [0, 0, 12, 0], (0, 66));
+    check(4, &alone, LaneCounters { sink: 4, ..twelve }, [8, 0, 0, 4], (45, 66));
+    check(4, &alone, LaneCounters { recorded: 8, pool: 3, ..none }, [8, 0, 0, 3], (45, 66));
+    check(4, &alone, twelve, [8, 4, 0, 0], (45, 66));
 }
 
 #[test]
