@@ -1,5 +1,5 @@
-//! Which events a stream has: by the build of the program, by the words of its start, by the
-//! switches that its own events tell, and by the words of the stream's sink.
+//! Which events a stream has. The build of the program decides, and so do words: those of its
+//! start, those of its switches, and those of the stream's sink.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -88,6 +88,16 @@ fn versions_rise_by_one_and_what_is_behind_is_zero() {
     }
 }
 
+/// With a similar name and another code, an event is another one if its parameters are others.
+#[test]
+fn other_parameters_make_another_event() {
+    let text = super::cases::RELEASED
+        .replace("name = \"Miss\"\ncode = 0x0001", "name = \"Misses\"\ncode = 0x0011")
+        .replace("name = \"hash\", sort = \"u64\"", "name = \"digest\", sort = \"u32\"");
+    let found: Vec<String> = compare(&lock(), &registry(&text)).iter().map(short).collect();
+    assert_eq!(found, ["event-added Misses", "event-removed Miss"]);
+}
+
 #[test]
 fn a_major_without_old_streams_needs_no_since() {
     let text = super::cases::RELEASED
