@@ -11,7 +11,7 @@ use telemetry_decode::Reader;
 use telemetry_decode::recover::Refusal;
 
 use crate::ends::{optimized_ring, program};
-use crate::support::process::{Outcome, Process, child};
+use crate::support::process::{Numbers, Outcome, Process, child, ending};
 use crate::support::stream::{Event, Owned, Stream};
 use crate::support::system;
 
@@ -107,6 +107,32 @@ fn killed_while_it_writes_a_stream() {
         found += check(&recovered(&run, images), true);
     }
     assert!(found > 1000, "{found} events are none to speak of");
+}
+
+/// The stream states the losses of a lane with the number of its next block, which only the ring
+/// file has.
+#[test]
+fn killed_after_the_stream_stated_losses() {
+    let run = ending(
+        "ring::killed_after_the_stream_stated_losses",
+        |process| process.env("TELEMETRY_RING", "app.ring").env("TELEMETRY_LATENCY", "3600"),
+        || {
+            crate::hinted::far!(1_u16, 2_i64, "a name that is longer than its limit");
+            assert!(telemetry::flush());
+            crate::hinted::far!(3_u16, 4_i64, "short");
+            system::send(libc::SIGKILL);
+            Numbers::new()
+        },
+    );
+    let out = run.dir().join("recovered.tel");
+    let mut file = std::fs::File::create(&out).expect("a file");
+    let images = Reader::open_all([run.dir().join("app.ring"), run.path()]).expect("images");
+    let found = images.recover(&mut file).expect("what is left");
+    assert!(found.refused.is_empty(), "{:?}", found.refused);
+    let stream = Stream::read_what_is_left(&out);
+    let numbers: Vec<_> = stream.events.iter().map(|event| event.values[0].clone()).collect();
+    assert_eq!(numbers, [Owned::Number(1), Owned::Number(3)]);
+    assert_eq!(stream.completeness.lost().truncated, 1);
 }
 
 /// Any file name, also with bytes that are not text, for the file and for an earlier one.

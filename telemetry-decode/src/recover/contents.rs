@@ -37,6 +37,17 @@ pub(super) struct Copy {
     pub(super) is_live: bool,
     /// The block was sealed, or this is its last part.
     pub(super) is_last: bool,
+    /// It is a part without events and payload, which only states losses. It has a time of its own.
+    pub(super) is_only_losses: bool,
+}
+
+impl Copy {
+    /// Returns what the copies of a block share. A part that only states losses is not a copy of
+    /// the block with its number, which may be opened later.
+    pub(super) fn block(&self) -> (u32, bool, u64, u32) {
+        let moment = if self.is_only_losses { self.base_ticks } else { 0 };
+        (self.lane, self.is_only_losses, moment, self.seq)
+    }
 }
 
 /// Counts a block that is skipped.

@@ -61,6 +61,7 @@ pub(super) fn join(
     mut refuse: impl FnMut(Refusal, u64),
 ) -> io::Result<Vec<Whole>> {
     copies.sort_by_key(|copy| (copy.is_live, Reverse(copy.len), copy.at));
+    let are_only_losses = copies.iter().all(|copy| copy.is_only_losses);
     let mut loaded = Vec::new();
     let mut bytes = 0;
     for copy in copies {
@@ -85,7 +86,12 @@ pub(super) fn join(
             fits
         });
     }
-    if loaded.iter().any(|part| part.header.codec != 0) {
+    if are_only_losses {
+        // Each may state something else.
+        loaded.sort_by_key(|part| part.header.before);
+        loaded.dedup_by(|part, earlier| part.header == earlier.header);
+    }
+    if are_only_losses || loaded.iter().any(|part| part.header.codec != 0) {
         // Bytes of compressed parts are not ranges of the same bytes.
         return Ok(loaded.into_iter().map(|part| alone(part, decoder, wants_last)).collect());
     }

@@ -216,8 +216,11 @@ impl Scan<'_, '_> {
             return self.refuse(Refusal::TooMany, at);
         }
         let lane = decoder.lane(header);
-        let Header { seq, offset, payload_len: len, base_ticks, .. } = *header;
-        self.found.copies.push(Copy { at, lane, seq, offset, len, base_ticks, is_live, is_last });
+        let Header { seq, offset, payload_len: len, events, base_ticks, .. } = *header;
+        // A live block without events was just opened.
+        let is_only_losses = !is_live && events == 0 && len == 0;
+        let copy = Copy { at, lane, seq, offset, len, base_ticks, is_live, is_last, is_only_losses };
+        self.found.copies.push(copy);
     }
 
     fn refuse(&mut self, why: Refusal, at: u64) {

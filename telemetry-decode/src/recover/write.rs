@@ -16,7 +16,7 @@ use crate::lanes::lane::{EventRange, LaneKey};
 use crate::lanes::losses::HeaderSums;
 use crate::write::block::write_block;
 
-/// The copies of one block.
+/// The copies of one block, or parts of one moment that only state losses.
 struct Group {
     copies: Range<usize>,
     /// The block is among the last of its lane.
@@ -38,7 +38,7 @@ pub(super) fn write(
     let mut ledger = std::mem::take(&mut found.accounts).into_ledger(&mut decoder, &found.syncs);
     let starts: Vec<(u64, bool)> = found.copies.iter().map(|copy| (copy.at, copy.is_live)).collect();
     let copies = &mut found.copies;
-    copies.sort_by_key(|copy| (copy.lane, copy.seq, copy.offset, copy.at));
+    copies.sort_by_key(|copy| (copy.block(), copy.offset, copy.at));
     let groups = in_order(copies, &decoder);
     let mut registries = SessionRegistries::new();
     for LaneKey { session, registry, .. } in decoder.lanes.iter().map(|lane| lane.key) {
@@ -135,15 +135,15 @@ pub(super) fn write(
 fn in_order(copies: &[Copy], decoder: &Decoder) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut start = 0;
-    for same in copies.chunk_by(|a, b| (a.lane, a.seq) == (b.lane, b.seq)) {
+    for same in copies.chunk_by(|a, b| a.block() == b.block()) {
         groups.push(Group { copies: start..start + same.len(), is_late: false });
         start += same.len();
     }
-    // The very last block of a lane may be empty.
+    // The very last block of a lane may be empty. Parts that only state losses are behind it.
     for index in 0..groups.len() {
         let lane = copies[groups[index].copies.start].lane;
-        let then = groups.get(index + 2).map(|group| copies[group.copies.start].lane);
-        groups[index].is_late = then != Some(lane);
+        let then = groups.get(index + 2).map(|group| &copies[group.copies.start]);
+        groups[index].is_late = then.is_none_or(|then| then.lane != lane || then.is_only_losses);
     }
     groups.sort_by_cached_key(|group| {
         let first = &copies[group.copies.start];

@@ -17,6 +17,7 @@ mod order;
 mod owned;
 mod pieces;
 mod recover;
+mod recover_losses;
 mod replay;
 mod retimed;
 mod round_trip;

@@ -18,7 +18,7 @@ use crate::read::{LaneKey, Read, Way, assert_same_lanes, by_lane, read};
 const PAGE: usize = 4096;
 
 /// Makes a block of memory in whole pages, with this part of it committed.
-fn live(block: &[u8], committed: (u32, u32), end_ticks: u64) -> Vec<u8> {
+pub(crate) fn live(block: &[u8], committed: (u32, u32), end_ticks: u64) -> Vec<u8> {
     let whole = header(block);
     let opened = Header {
         header_len: memory::HEADER_LEN as u16,
@@ -50,7 +50,7 @@ pub(crate) fn sealed(block: &[u8]) -> Vec<u8> {
     live(block, (header.payload_len, header.events), header.end_ticks)
 }
 
-fn recover(image: &[u8]) -> (Vec<u8>, Recovered) {
+pub(crate) fn recover(image: &[u8]) -> (Vec<u8>, Recovered) {
     let mut stream = Vec::new();
     let recovered = Reader::from_slice(image).recover(&mut stream).unwrap();
     assert_eq!((recovered.scanned, recovered.bytes), (image.len() as u64, stream.len() as u64));
@@ -58,7 +58,7 @@ fn recover(image: &[u8]) -> (Vec<u8>, Recovered) {
 }
 
 /// Reads a recovered stream, which is whole for any image.
-fn read_whole(stream: &[u8]) -> Vec<Read> {
+pub(crate) fn read_whole(stream: &[u8]) -> Vec<Read> {
     let (events, completeness) = read(Way::MemoryByTime, stream);
     assert_eq!((completeness.damaged_ranges, completeness.unreadable.len()), (0, 0), "{completeness}");
     let (in_stream, _) = read(Way::PipeInStream, stream);
@@ -70,7 +70,7 @@ fn is_events(block: &[u8]) -> bool {
     header(block).block_type == BlockType::Events
 }
 
-fn split(stream: &[u8]) -> (Vec<&[u8]>, Vec<&[u8]>) {
+pub(crate) fn split(stream: &[u8]) -> (Vec<&[u8]>, Vec<&[u8]>) {
     blocks(stream).into_iter().map(|range| &stream[range]).partition(|block| is_events(block))
 }
 
