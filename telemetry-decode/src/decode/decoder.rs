@@ -192,7 +192,7 @@ impl Decoder {
     }
 
     pub(crate) fn has_room(&mut self, header: &Header) -> bool {
-        if !self.state.knows_session(header.session) && self.state.sessions.len() >= MAX_SESSIONS {
+        if self.state.known_session(header.session).is_none() && self.state.sessions.len() >= MAX_SESSIONS {
             return false;
         }
         if header.block_type != BlockType::Events || self.lanes.len() < MAX_LANES {

@@ -187,9 +187,9 @@ impl StreamState {
         }
     }
 
-    /// Returns true if a block of the session was found.
-    pub(crate) fn knows_session(&self, id: u64) -> bool {
-        self.session_ids.contains_key(&id)
+    /// Returns a session of which a block was found.
+    pub(crate) fn known_session(&self, id: u64) -> Option<&Session> {
+        self.session_ids.get(&id).map(|index| &self.sessions[*index])
     }
 
     /// Returns the session of a block, and creates it if needed. Takes the block's clock readings.

@@ -151,11 +151,16 @@ impl Writing<'_> {
     fn leave_out(&mut self, header: &Header, events: u32) -> io::Result<()> {
         self.done.left_out += u64::from(events);
         let before = header.before.saturating_add(header.events.into());
-        let (seq, base_ticks) = (header.seq.wrapping_add(1), header.end_ticks);
+        let (seq, end) = (header.seq.wrapping_add(1), header.end_ticks);
+        // Readers take the rate of the clock from this pair, so it is of one moment.
+        let (base_ticks, base_wall) = match self.state.known_session(header.session) {
+            Some(session) => (end, u64::try_from(session.clock.wall_ns(end)).unwrap_or(0)),
+            None => (header.base_ticks, header.base_wall),
+        };
         // What a shipper says of events that it shed stays so.
         let flags = header.flags & flags::SHED;
         self.write(
-            Header { events: 0, before, seq, base_ticks, offset: 0, flags, ..header.clone() },
+            Header { events: 0, before, seq, base_ticks, base_wall, offset: 0, flags, ..header.clone() },
             &[],
             codec::NONE,
         )

@@ -316,17 +316,26 @@ fn the_stricter_of_two_marks_counts() {
     assert_eq!(events.next().unwrap().unwrap().value(0).unwrap().to_string(), "<secret>");
 }
 
-/// A block that is left out still states its events, and whether a shipper shed them.
+/// A block that is left out still states its events, and whether a shipper shed them. Its pair of
+/// clock readings is of one moment, so the rate of the clock stays.
 #[test]
 fn what_is_left_out_is_stated() {
-    let stream = login(1, &logins(""), &Facts::default());
+    const MILLION: u64 = 1_000_000;
+    let mut facts = Facts::default();
+    facts.set("clock", "tsc");
+    facts.set("ticks_per_second", 2_000_000_000_i64);
+    let stream = login(1, &logins(""), &facts);
     for (of_block, expected) in [(0, 0), (flags::LAST, 0), (flags::LAST | flags::SHED, flags::SHED)] {
         let mut unknown = Vec::new();
         for block in blocks(&stream) {
             let mut block = stream[block].to_vec();
             match header(&block).block_type {
                 BlockType::Registry => continue,
-                BlockType::Events => edit(&mut block, |header| header.flags = of_block),
+                BlockType::Events => edit(&mut block, |header| {
+                    header.flags = of_block;
+                    (header.base_ticks, header.base_wall) = (6 * MILLION, START + 3 * MILLION);
+                    header.end_ticks = 10 * MILLION;
+                }),
                 _ => {}
             }
             unknown.extend(block);
@@ -336,6 +345,10 @@ fn what_is_left_out_is_stated() {
         let of_events = headers.filter(|header| header.block_type == BlockType::Events);
         let left: Vec<_> = of_events.map(|header| (header.events, header.before, header.flags)).collect();
         assert_eq!(left, [(0, 1, expected)]);
+        for stream in [&unknown, &scrubbed] {
+            let clock = Reader::from_slice(stream).index().unwrap().sessions[0].clock;
+            assert_eq!(clock.ns(10 * MILLION), 5 * MILLION as i64);
+        }
     }
 }
 

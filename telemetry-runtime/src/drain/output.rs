@@ -225,7 +225,10 @@ impl Output {
             });
             let lane = &mut after[at].1;
             let is_withheld = self.withholds(source.owner.registry, source.owner.kind);
-            parts.extend(if is_withheld { lane.plan_withheld(source) } else { lane.plan(source) });
+            parts.extend(match is_withheld {
+                true => lane.plan_withheld(source, clock::now()),
+                false => lane.plan(source),
+            });
         }
         (parts, after)
     }

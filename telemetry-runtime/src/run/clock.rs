@@ -104,6 +104,16 @@ pub(crate) struct Moment {
     pub(crate) wall: u64,
 }
 
+impl Moment {
+    /// Returns the wall time of a reading, by the rate between this moment and a later one.
+    pub(crate) fn wall_at(self, ticks: u64, later: Moment) -> u64 {
+        let since = |later: u64, earlier: u64| u128::from(later.saturating_sub(earlier));
+        let ns = since(later.wall, self.wall) * since(ticks, self.ticks);
+        let ns = ns / since(later.ticks, self.ticks).max(1);
+        self.wall.saturating_add(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+}
+
 /// Reads both clocks at one moment.
 ///
 /// The thread may lose its processor between the two readings, so the tightest of several tries

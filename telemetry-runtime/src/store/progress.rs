@@ -4,6 +4,7 @@
 use telemetry_format::{HEADER_LEN, Header, Loss, flags};
 
 use crate::memory::record::LaneRecord;
+use crate::run::clock::Moment;
 use crate::store::source::Source;
 
 /// The position of a sink in a lane.
@@ -110,10 +111,10 @@ impl Progress {
     }
 
     /// Does the same for a lane whose events the sink does not get. The part only states their
-    /// number.
-    pub(crate) fn plan_withheld<'s>(&mut self, source: &'s Source) -> Option<Part<'s>> {
+    /// number. `now` is a moment after the source was read.
+    pub(crate) fn plan_withheld<'s>(&mut self, source: &'s Source, now: Moment) -> Option<Part<'s>> {
         self.is_withheld = true;
-        self.plan_as(source, |lane, source, _, _| lane.withheld(source))
+        self.plan_as(source, |lane, source, _, _| lane.withheld(source, now))
     }
 
     fn plan_as<'s>(
@@ -224,7 +225,7 @@ impl Progress {
     }
 
     /// Returns a part without the events of a source, which counts them as excluded.
-    fn withheld<'s>(&mut self, source: &'s Source) -> Part<'s> {
+    fn withheld<'s>(&mut self, source: &'s Source, now: Moment) -> Part<'s> {
         let lost = self.state_of(source);
         self.excluded += source.end().saturating_sub(self.next);
         self.is_due = false;
@@ -232,11 +233,13 @@ impl Progress {
             true => (source.header.seq.wrapping_add(1), 0),
             false => (source.header.seq, source.len),
         };
+        let opened = Moment { ticks: source.header.base_ticks, wall: source.header.base_wall };
         let header = Header {
             seq,
             offset,
             base_ticks: source.end_ticks,
-            base_wall: source.header.base_wall,
+            // Readers take the rate of the clock from this pair.
+            base_wall: opened.wall_at(source.end_ticks, now),
             end_ticks: source.end_ticks,
             before: source.end(),
             lost,

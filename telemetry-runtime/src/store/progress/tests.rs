@@ -198,12 +198,19 @@ fn losses_are_stated_until_the_reader_knows_them() {
 #[test]
 fn withheld_events_are_only_counted() {
     let (mut lane, record) = lane();
+    // A tick is two nanoseconds, and a block ends 90 ticks after it was opened.
+    let now = |source: &Source| Moment {
+        ticks: source.header.base_ticks + 200,
+        wall: source.header.base_wall + 400,
+    };
     let check = |lane: &mut Progress, source: &Source, place: (u32, u32), excluded: u64| {
-        let part = lane.plan_withheld(source).expect("a part");
+        let part = lane.plan_withheld(source, now(source)).expect("a part");
         let header = Header {
             seq: place.0,
             offset: place.1,
             base_ticks: source.end_ticks,
+            // Of that moment, not of the one when the block was opened.
+            base_wall: source.header.base_wall + 180,
             end_ticks: source.end_ticks,
             before: source.end(),
             excluded,
@@ -213,7 +220,8 @@ fn withheld_events_are_only_counted() {
         assert_eq!((part.new, part.is_withheld, lane.has_stated(record)), (0, true, true));
     };
     check(&mut lane, &open(record, 0, 0, 3), (0, 12), 3);
-    assert!(lane.plan_withheld(&open(record, 0, 0, 3)).is_none());
+    let again = open(record, 0, 0, 3);
+    assert!(lane.plan_withheld(&again, now(&again)).is_none());
     check(&mut lane, &block(record, 0, 0, 5), (1, 0), 5);
     // What the sink does not take is due.
     lane.exclude(&block(record, 1, 5, 2));
