@@ -31,6 +31,9 @@ pub struct Session {
     pub ended: bool,
 }
 
+/// The longest text of a sink's words that is compared with another. Runtimes write at most 4 kB.
+const MAX_REPEATED: usize = 1 << 16;
+
 impl Session {
     /// The fact that the format of the session's log has no end mark, and its value.
     pub const NO_END_MARK: (&str, &str) = ("end_mark", "none");
@@ -68,11 +71,14 @@ impl Session {
         if !is_whole || self.facts.get(key).is_none() {
             return;
         }
-        let mut lines = text.split(|byte| *byte == b'\n');
-        match lines.find(|line| line.starts_with(key.as_bytes())) {
+        let of_key = |line: &&[u8]| {
+            line.strip_prefix(key.as_bytes()).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"="))
+        };
+        match text.split(|byte| *byte == b'\n').find(of_key) {
             // The other sink follows the control.
             None => self.facts.remove(key),
-            Some(line) if Facts::read(line).0.get(key) == self.facts.get(key) => {}
+            Some(line)
+                if line.len() <= MAX_REPEATED && Facts::read(line).0.get(key) == self.facts.get(key) => {}
             // Each of the sinks may lack events that the other one has.
             Some(_) => self.facts.set(key, ""),
         }

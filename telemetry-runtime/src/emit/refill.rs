@@ -217,6 +217,10 @@ fn take(least: usize, wish: usize) -> Option<Room> {
         Policy::DropNewest | Policy::OverwriteOldest if STORE.is_copied() => SNAPSHOT_TIMEOUT,
         Policy::DropNewest | Policy::OverwriteOldest => return None,
     };
+    if state::is_of_parent() {
+        // No pass makes room in this process.
+        return None;
+    }
     let since = sys::monotonic_ns();
     // A pass must not wait for memory, because it would wait for itself.
     while !is_passing() && u128::from(sys::monotonic_ns() - since) < longest.as_nanos() {

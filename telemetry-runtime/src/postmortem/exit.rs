@@ -17,7 +17,7 @@ pub(crate) fn begin() {
 
 /// A program that succeeds emits nothing: an event would say no more than the end of its session.
 extern "C" fn at_exit(status: core::ffi::c_int, _: *mut core::ffi::c_void) {
-    if status != 0 && state::is_running() {
+    if status != 0 && state::is_running() && !state::is_of_parent() {
         own::exited(status);
     }
 }

@@ -79,9 +79,10 @@ pub(crate) fn begin() {
 
 extern "C" fn prepare() {
     panic::before_fork();
-    // Unless this thread starts the runtime itself, and forks in the allocator or a handler.
+    // Unless this thread starts the runtime itself or has its lock, and forks in the allocator or a
+    // handler.
     if ReentryGuard::enter().is_some() {
-        sys::wait(FORK_TIMEOUT, || !state::is_starting());
+        sys::wait(FORK_TIMEOUT, || !state::is_starting() || state::is_of_parent());
     }
     let Some(guard) = drain::lock_for_fork(FORK_TIMEOUT) else { return };
     let Some(control) = control::hold() else { return };
@@ -118,6 +119,10 @@ extern "C" fn in_child() {
     traceback::reset_in_child();
     let held = take();
     socket::in_child();
+    if state::is_starting() && ReentryGuard::enter().is_some() {
+        // The thread that starts the runtime took too long, and is not here.
+        state::end();
+    }
     if !state::is_running() {
         // The runtime had not started, or had ended: the child is a process like any other.
         return;
