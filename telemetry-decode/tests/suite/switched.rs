@@ -183,6 +183,9 @@ fn by_the_words_of_several_sinks() {
     check(both, both, true);
     check(both, request, false);
     check(None, request, true);
+    // Words that are too long are not compared.
+    let long = Some(&*format!("Request Response -{}", "x".repeat(1 << 16)).leak());
+    check(long, long, false);
 }
 
 /// A caller that knows the words of a stream does not depend on switches, but on the build.
