@@ -87,8 +87,11 @@ pub(super) fn join(
         });
     }
     if are_only_losses {
-        // Each may state something else.
-        loaded.sort_by_key(|part| part.header.before);
+        // Each may state something else. What they count only grows.
+        loaded.sort_by_key(|part| {
+            let Loss { pool, reentrant, sink, truncated } = part.header.lost;
+            (part.header.before, part.header.excluded, pool, reentrant, sink, truncated)
+        });
         loaded.dedup_by(|part, earlier| part.header == earlier.header);
     }
     if are_only_losses || loaded.iter().any(|part| part.header.codec != 0) {

@@ -76,6 +76,7 @@ fn losses_with_the_number_of_a_block_do_not_hide_its_events() {
     check(&[], &[(1, 0, 30, 2, 3), (1, 0, 35, 2, 4)]);
     // Two at the same time.
     check(&[], &[(1, 0, 30, 2, 3), (1, 0, 30, 3, 4)]);
+    check(&[], &[(1, 0, 30, 2, 3), (1, 0, 30, 2, 4)]);
     // After its first event, which the sink was not meant to get, or which it has.
     check(&[], &[(1, 2, 42, 3, 3)]);
     check(&of_parts[2..3], &[(1, 0, 30, 2, 3), (1, 2, 42, 3, 4)]);
