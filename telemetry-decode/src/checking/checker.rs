@@ -105,9 +105,8 @@ impl Checker {
         self.is_unlimited = true;
     }
 
-    /// Tells the checker that no switches have an effect on which events come, and neither have the
-    /// words of the stream's sink: the caller knows that they name all events of the rules. Must be
-    /// called before the first event.
+    /// Tells the checker that switches and the words of the stream's sink leave out no event of the
+    /// rules. The caller knows that they name all of these. Must be called before the first event.
     pub fn ignore_switches(&mut self) {
         self.switches.ignore_words();
     }
